@@ -60,7 +60,7 @@ from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
 from modules.sandbox import Sandbox
 from modules.session.attachments import Attached, read_attachments
-from modules.session.history import exchanges, usage_item
+from modules.session.history import exchanges, leave_kept, usage_item
 from modules.session.ids import check_session_id, new_session_id
 from modules.session.memory import MemoryManager
 from modules.session.recorder import SessionRecorder
@@ -478,7 +478,10 @@ class Conversation:
             self._known.given(text.text)
         if said:
             self._known.user_said(said)
-        return Provenance(self._known, self._ask_leave, self.permissions)
+        ask = self._ask_leave
+        if ask is not None:
+            ask = leave_kept(ask, self.keep, self._redactor)
+        return Provenance(self._known, ask, self.permissions)
 
     def _session(self) -> "_Session":
         """What belongs to the session, made at its first request."""

@@ -288,7 +288,7 @@ def filled(subtask: Subtask, results: Mapping[str, str]) -> tuple[str, dict[str,
     def put(found: re.Match[str]) -> str:
         name, field = found[1], found[2] or ""
         value = field_of(results[name], field)
-        if _is_number(value):
+        if is_number(value):
             return value
         variable = name if not field else f"{name}_{re.sub(r'[^a-z0-9]+', '_', field.lower())}"
         texts[variable] = value
@@ -320,7 +320,8 @@ def field_of(result: str, field: str) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a text is one decimal number, of a size that stands in a request."""
     return re.fullmatch(r"-?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?", text.strip()) is not None
 
 

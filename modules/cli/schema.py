@@ -22,12 +22,14 @@ from modules.cli.parser import command_parser, read_words
 from modules.cli.stats import StatsDocument
 from modules.cli.surroundings import Options, Surroundings
 from modules.terminal.answer import SCHEMA_VERSION, ResultDocument, StepEnd
+from modules.trace.decisions import DecisionsDocument
 from modules.trace.spans import TraceDocument
 
 _HELP: Final = """\
 Print the JSON Schema (draft 2020-12) of what a request prints: `result` is the one object of
 --json, and the last of --output-format stream-json; `line` is any line of stream-json, which is
-an event of the run or the result. `trace` and `stats` are what these commands print with --json.
+an event of the run or the result. `trace` and `stats` are what these commands print with --json,
+`decisions` what trace does with --decisions.
 Without a name, all stand in one object, by their names.
 
 Each object has its `type` and the version of these schemas as `schema`. The version grows when a
@@ -39,7 +41,7 @@ examples:
 
 _REFERENCE: Final = re.compile(r'"#/\$defs/([^"]+)"')
 
-_Document: TypeAlias = ResultDocument | StepEnd | TraceDocument | StatsDocument
+_Document: TypeAlias = ResultDocument | StepEnd | TraceDocument | DecisionsDocument | StatsDocument
 _Adapter: TypeAlias = TypeAdapter[Event] | TypeAdapter[_Document]
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -92,6 +94,7 @@ SCHEMAS: Final[Mapping[str, Callable[[], JsonObject]]] = {
     "result": lambda: _document_schema("A request's result", TypeAdapter(ResultDocument)),
     "line": line_schema,
     "trace": lambda: _document_schema("A session's runs", TypeAdapter(TraceDocument)),
+    "decisions": lambda: _document_schema("Who decided what", TypeAdapter(DecisionsDocument)),
     "stats": lambda: _document_schema("What was asked", TypeAdapter(StatsDocument)),
 }
 """What makes each schema."""

@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from core.base.files import write_atomically
 from core.base.memory.exchanges import title_of
@@ -14,9 +14,12 @@ from modules.cli.parser import command_parser, read_words
 from modules.cli.surroundings import Options, Surroundings
 from modules.session.kept import KeptSessions
 from modules.terminal.answer import SCHEMA_VERSION, plain_json
+from modules.trace.decisions import DecidedRun, decisions_of, paragraphs, whole_text
 from modules.trace.page import PageKind, html_page
 from modules.trace.spans import Span, runs_of
 from modules.trace.text import mermaid_text, tree_text
+
+_Run = TypeVar("_Run", Span, DecidedRun)
 
 _HELP: Final = """\
 Show what a session's runs did, as a tree with times: perception, plans, calls of models and of
@@ -27,10 +30,15 @@ last session. Where the profile has trace.prompts, the beginnings of prompts and
 --html writes one page that needs no network, with all of that on a timeline. It is searched with
 /, and read with the arrow keys.
 
+--decisions tells instead who decided what, on which evidence: plans, repairs, refusals, what you
+have allowed or answered, and what a team has decided. --depth says how deeply: a paragraph a run,
+JSON that cites the items of the session (as --json does), or all.
+
 examples:
   agent.py trace
   agent.py trace --run -1 --verbose
   agent.py trace 4f8a1c --html trace.html
+  agent.py trace --run -1 --decisions
   agent.py trace --run -1 --json | jq '.runs[].children'"""
 
 
@@ -51,6 +59,10 @@ def parse(words: Sequence[str], program: str) -> Options:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--html", metavar="FILE", type=Path, help="write a page")
     form.add_argument("--mermaid", action="store_true", help="a Gantt chart in Mermaid's language")
+    form.add_argument("--decisions", action="store_true", help="who decided what, and why")
+    parser.add_argument(
+        "--depth", choices=("paragraph", "json", "all"), help="how deeply decisions are told"
+    )
     parser.set_defaults(run=trace)
     return read_words(parser, words, is_mixed=True)
 
@@ -62,12 +74,17 @@ def trace(around: Surroundings) -> ExitCode:
         UsageError: there is no such session or run.
         StorageError: the session can't be read, or the page can't be written.
     """
+    if around.options.depth is not None and not around.options.decisions:
+        raise UsageError("--depth says how deeply --decisions are told; add --decisions")
     around.redactor.mask(around.profile.memory.mask)
     kept = KeptSessions(around.profile, around.places.home, around.complaints.say)
     session_id = _session_id(around, kept)
     items = kept.items(session_id)
-    runs = _chosen(runs_of(items), around.options.number)
     title = one_line(around.redactor.text(title_of(items) or session_id))
+    if around.options.decisions:
+        decided = _chosen(decisions_of(items), around.options.number)
+        return _tell_decisions(around, session_id, title, decided)
+    runs = _chosen(runs_of(items), around.options.number)
     told: JsonObject = {
         "type": "trace",
         "schema": SCHEMA_VERSION,
@@ -82,8 +99,7 @@ def trace(around: Surroundings) -> ExitCode:
     elif around.options.mermaid:
         around.print(around.redactor.text(mermaid_text(runs)))
     else:
-        width = shutil.get_terminal_size().columns if around.stdout.isatty() else None
-        tree = tree_text(runs, width, is_whole=around.options.verbose)
+        tree = tree_text(runs, _width(around), is_whole=around.options.verbose)
         around.print(f"{title}\n\n{around.redactor.text(tree)}".rstrip())
     return ExitCode.ANSWERED
 
@@ -100,7 +116,27 @@ def _session_id(around: Surroundings, kept: KeptSessions) -> str:
     return ids[0]
 
 
-def _chosen(runs: tuple[Span, ...], number: int | None) -> tuple[Span, ...]:
+def _width(around: Surroundings) -> int | None:
+    return shutil.get_terminal_size().columns if around.stdout.isatty() else None
+
+
+def _tell_decisions(
+    around: Surroundings, session_id: str, title: str, runs: tuple[DecidedRun, ...]
+) -> ExitCode:
+    depth: str | None = around.options.depth
+    if depth == "json" or (around.options.json and depth is None):
+        found = around.redactor.json(plain_json(runs))
+        head: JsonObject = {"type": "decisions", "schema": SCHEMA_VERSION, "id": session_id}
+        around.print_json({**head, "title": title, "runs": found})
+        return ExitCode.ANSWERED
+    if around.options.json:
+        raise UsageError("--json prints JSON, which is --depth json; leave one of the two out")
+    told = whole_text(runs) if depth == "all" else paragraphs(runs, _width(around))
+    around.print(f"{title}\n\n{around.redactor.text(told)}".rstrip())
+    return ExitCode.ANSWERED
+
+
+def _chosen(runs: tuple[_Run, ...], number: int | None) -> tuple[_Run, ...]:
     if number is None:
         return runs
     place = number - 1 if number > 0 else number

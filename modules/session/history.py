@@ -1,19 +1,31 @@
 """What the items of a session tell: requests with their answers, what was used and done."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, astuple, replace
 from functools import cache
 from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from core.base.clock import Clock
 from core.base.frozen import frozen
 from core.base.memory.exchanges import LEFT, UNDONE, DatedExchange, dated_exchanges
+from core.base.redaction import Redactor
+from core.base.text import one_line
+from core.errors import StorageError
+from core.provenance.checks import Doubt
+from core.provenance.guard import AskLeave, Leave
+from core.provenance.permissions import Permission
 from core.turn import SANDBOX_STEP, USAGE, Exchange, MemoryItem, Usage
 from core.values import JsonObject
 
 MAX_USAGE: Final = 10**15
 """More than this of calls, tokens or dollars in one run is no figure of ours."""
+
+LEAVE_CHARACTERS_MAX: Final = 500
+"""How much is kept of a value that was doubted, and of the user's words beside a no."""
 
 MODEL_CALLS: Final = "model_calls"
 """Key of the metadata under which the calls of models stand that led to a plan."""
@@ -33,7 +45,10 @@ SUBTASK: Final = "subtask"
 TEAM: Final = "team"
 """Key of the metadata under which it stands what kind of a team's event an item tells of."""
 
-_OF_A_RUN: Final = {QUESTION, "status", USAGE, MODEL_CALLS, PERCEPTION, TEAM}
+LEAVE: Final = "leave"
+"""Key of the metadata under which the user's answer to doubts about a call stands."""
+
+_OF_A_RUN: Final = {QUESTION, "status", USAGE, MODEL_CALLS, PERCEPTION, TEAM, LEAVE}
 
 
 def exchanges(items: Iterable[MemoryItem]) -> tuple[Exchange, ...]:
@@ -72,6 +87,43 @@ def taken_back(items: Iterable[MemoryItem], now: float) -> tuple[DatedExchange, 
     last, text = counted[-1], "Took the last request back: it counts no more"
     told: JsonObject = {UNDONE: last.asked_at, LEFT: len(counted) - 1}
     return last, MemoryItem(timestamp=now, type="run_metadata", text=text, metadata=told)
+
+
+def leave_kept(
+    ask: AskLeave,
+    keep: Callable[[MemoryItem], Awaitable[None]],
+    redactor: Redactor,
+    clock: Clock = time.time,
+) -> AskLeave:
+    """Asks as `ask` does, and has the user's answer kept, without secrets, as an item.
+
+    `clock` gives Unix seconds. An answer that can't be kept holds all the same.
+    """
+
+    async def asking(
+        tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]
+    ) -> Leave | None:
+        if (answer := await ask(tool, doubts, always)) is None:
+            return None
+        said = {
+            "values": "; ".join(doubt.value for doubt in doubts if doubt.kind != "tool"),
+            "for": "; ".join(permission.shown for permission in always),
+            "words": answer.words,
+        }
+        told: JsonObject = {"tool": tool, "holds": answer.holds}
+        for name, text in said.items():
+            told[name] = one_line(redactor.text(text), LEAVE_CHARACTERS_MAX)
+        verb = "did not allow" if answer.holds == "no" else "allowed"
+        with suppress(StorageError):
+            text = f"The user {verb} {tool}"
+            await keep(
+                MemoryItem(
+                    timestamp=clock(), type="run_metadata", text=text, metadata={LEAVE: told}
+                )
+            )
+        return answer
+
+    return asking
 
 
 def usage_item(used: Mapping[str, Usage], now: float) -> MemoryItem:

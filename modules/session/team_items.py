@@ -61,8 +61,9 @@ def course_told(event: CourseEvent) -> tuple[str, JsonObject] | None:
         case Replanned(failed, reason, graph):
             text = f"Planned anew, as {failed} failed: {reason}"
             told = {"failed": failed, "reason": reason, "graph": _graph_json(graph)}
-        case BoardChanged(entry) if entry.topic == "decisions":
-            text, told = f"{entry.who} decided {entry.key}: {entry.value}", asdict(entry)
+        case BoardChanged(entry) if entry.topic != "progress":  # that, subtasks' own items tell
+            wrote = "decided" if entry.topic == "decisions" else f"wrote {entry.topic},"
+            text, told = f"{entry.who} {wrote} {entry.key}: {entry.value}", asdict(entry)
         case Judged(verdict, reason):
             text, told = f"Judged as {verdict}: {reason}", asdict(event)
         case ActionChosen() | SubtaskChanged() | MessageSent() | BoardChanged():

@@ -22,6 +22,7 @@ from core.events import RoleChosen
 from core.ports import Dispatcher
 from core.provenance.borders import Borders
 from core.strategy import CHARACTERS_PER_TOKEN
+from core.team.bus import COORDINATOR
 from core.team.graph import Subtask
 from core.team.messages import Message, MessageKind
 from core.team.schedule import Result
@@ -29,7 +30,6 @@ from modules.llmfunc import ReplyingModel, llmfunc
 from modules.planning.prompt.template import load_prompt
 from modules.team.roles import GENERALIST, Assignment, Role, Team
 
-COORDINATOR: Final = "coordinator"
 REVIEWER: Final = "reviewer"
 
 COMMITTEE_SIZE: Final = 3
@@ -61,7 +61,7 @@ RunAs: TypeAlias = Callable[[Role, Dispatcher], Awaitable[Result]]
 """Runs the subtask as this role, which may call these tools; raises BudgetSpent."""
 
 Tell: TypeAlias = Callable[[RoleChosen], Awaitable[None]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
+Send: TypeAlias = Callable[[Message], Awaitable[object]]
 
 _Reply = TypeVar("_Reply")
 

@@ -85,8 +85,7 @@ class Role:
         `max_cost` and `max_tokens` are no part of it: they bound the subtask, and the profile's
         bound the request.
         """
-        steps = self.max_steps
-        changed = whole if steps is None else whole.with_strategy(max_steps=steps)
+        changed = whole if self.max_steps is None else whole.with_strategy(max_steps=self.max_steps)
         if self.name == GENERALIST:
             return changed
         told = f"{whole.agent.description.strip()} You are a team's {self.name}. {self.purpose}"

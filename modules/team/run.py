@@ -23,7 +23,6 @@ from core.events import (
     Event,
     EventChannel,
     GraphPlanned,
-    MessageSent,
     Replanned,
     RoleChosen,
     RunFinished,
@@ -36,11 +35,11 @@ from core.ports import CountingModel, Dispatcher
 from core.provenance.known import Known
 from core.run.answer import INTERRUPTED, with_sources
 from core.team.graph import GraphOutcome, Subtask, TaskGraph
-from core.team.messages import Message
 from core.team.schedule import GraphRun, Replan, Result
 from core.turn import RunOutcome, RunStatus, Step, TextInput, Usage, used_since
 from modules.model_manager import ModelManager, ModelPart
 from modules.models.serving.budget import RunLimits
+from modules.team.board import Coordinator
 from modules.team.patterns import Teamwork, estimate_by, judge_by
 from modules.team.roles import Role, Team
 
@@ -228,8 +227,9 @@ class TeamRun:
             if chosen.graph is None:
                 return await self._by_one_plan(emit)
             self._plan(chosen.graph, is_users=chosen.is_users)
-            await emit(GraphPlanned(chosen.graph, chosen.notes))
-            return await self._by_graph(chosen.graph, emit)
+            coordinator = Coordinator(emit)
+            await coordinator.tell(GraphPlanned(chosen.graph, chosen.notes))
+            return await self._by_graph(chosen.graph, coordinator)
         except BudgetSpent as error:
             return _without_answer("no_answer", f"No answer: {sentence(str(error))}")
         except WorldError as error:
@@ -251,14 +251,16 @@ class TeamRun:
 
         return await self._looped(context, tell)
 
-    async def _by_graph(self, graph: TaskGraph, emit: Emit) -> RunOutcome:
+    async def _by_graph(self, graph: TaskGraph, coordinator: Coordinator) -> RunOutcome:
+        emit = coordinator.tell
+
         async def tell(event: SubtaskChanged | Replanned) -> None:
             if isinstance(event, Replanned):
                 self._plan(event.graph)
             await emit(event)
 
         asker = self._model.part()
-        team, teamwork = self._team(asker, emit)
+        team, teamwork = self._team(asker, coordinator)
         if wrong := team.problems(graph):
             return _without_answer("failed", f"the graph can't run: {'; '.join(wrong)}")
 
@@ -290,23 +292,20 @@ class TeamRun:
             ended = await run.ended(INTERRUPTED)
             return replace(self._outcome(ended), status="interrupted", answer=None)
 
-    def _team(self, model: ModelPart, emit: Emit) -> tuple[Team, Teamwork]:
+    def _team(self, model: ModelPart, coordinator: Coordinator) -> tuple[Team, Teamwork]:
         """The profile's team, and how it works; `model` judges, where it reads texts."""
 
         async def note(event: RoleChosen) -> None:
             before = self._roles.setdefault(event.subtask, event.role)
             if event.role not in before.split(", "):  # a committee, or another try
                 self._roles[event.subtask] = f"{before}, {event.role}"
-            await emit(event)
-
-        async def send(message: Message) -> None:
-            await emit(MessageSent(message))
+            await coordinator.tell(event)
 
         section = self._whole.agent_profile.team
         team = Team(section, self._whole.dispatcher)
         reads = model.traits.reads_text
         judge, estimate = (judge_by(model), estimate_by(model)) if reads else (None, None)
-        return team, Teamwork(team, section, note, send, time.time, judge, estimate)
+        return team, Teamwork(team, section, note, coordinator.bus.send, time.time, judge, estimate)
 
     def _plan(self, graph: TaskGraph, *, is_users: bool = False) -> None:
         """Go by a graph: what it asks is the user's word unless a text of others had a say in it.

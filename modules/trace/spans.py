@@ -91,7 +91,7 @@ def _run(items: Sequence[MemoryItem]) -> Span:
             case "tool_call":
                 open_calls[_hashable(item.metadata.get("call_id"))] = item
             case "tool_output" if item.tool_name == SANDBOX_STEP:
-                thought, begin = _thinking(item), _begin(item)
+                thought, begin = _thinking(item), begun_at(item)
                 before = [e for e in thought if e.kind == "perception" or e.ended_at <= begin]
                 within = [each for each in thought if each not in before]
                 children += [*before, _plan(item, [*within, *calls])]
@@ -128,12 +128,12 @@ def _run(items: Sequence[MemoryItem]) -> Span:
 
 def _plan(item: MemoryItem, children: Iterable[Span]) -> Span:
     step, attempt = item.metadata.get("step"), item.metadata.get("attempt")
-    result = _result(item)
+    result = result_of(item)
     repairs = item.metadata.get("repairs")
     return Span(
         "plan",
         f"plan {step}.{attempt}{'' if attempt in (None, 1) else ', retry'}",
-        _begin(item),
+        begun_at(item),
         _number(item.metadata.get("seconds")),
         "ok" if item.success else "failed",
         one_line(result, NOTE_CHARACTERS),
@@ -147,7 +147,7 @@ def _plan(item: MemoryItem, children: Iterable[Span]) -> Span:
 
 
 def _call(item: MemoryItem) -> Span:
-    result = _result(item)
+    result = result_of(item)
     state: SpanState = "ok" if item.success else "failed"
     if item.metadata.get("kept"):
         state = "kept"
@@ -156,8 +156,8 @@ def _call(item: MemoryItem) -> Span:
     is_instant = state in ("kept", "refused")
     span = Span(
         "call",
-        _tool(item),
-        item.timestamp if is_instant else _begin(item),
+        tool_of(item),
+        item.timestamp if is_instant else begun_at(item),
         0.0 if is_instant else _number(item.metadata.get("seconds")),
         state,
         one_line(result, NOTE_CHARACTERS),
@@ -169,7 +169,7 @@ def _unfinished(item: MemoryItem, ended_at: float) -> Span:
     """A call that the session tells no end of: it was interrupted."""
     seconds = round(max(0.0, ended_at - item.timestamp), 6)
     details = _details(("arguments", _json(item.tool_args)))
-    return Span("call", _tool(item), item.timestamp, seconds, "open", "it did not end", details)
+    return Span("call", tool_of(item), item.timestamp, seconds, "open", "it did not end", details)
 
 
 def _question(item: MemoryItem) -> Span:
@@ -224,16 +224,19 @@ def _model_call(call: JsonObject) -> Span:
     )
 
 
-def _begin(item: MemoryItem) -> float:
+def begun_at(item: MemoryItem) -> float:
+    """When what an item tells of began: a call, or the request for a plan."""
     return item.timestamp - _number(item.metadata.get("seconds"))
 
 
-def _tool(item: MemoryItem) -> str:
+def tool_of(item: MemoryItem) -> str:
+    """The qualified name of the tool that an item of a call is about."""
     server, name = _text(item.metadata.get("server")), item.tool_name or "a tool"
     return f"{server}.{name}" if server else name
 
 
-def _result(item: MemoryItem) -> str:
+def result_of(item: MemoryItem) -> str:
+    """What a call or a plan came to, as text."""
     value = (item.tool_result or {}).get("result")
     return value if isinstance(value, str) else _json(value)
 

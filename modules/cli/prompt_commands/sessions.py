@@ -12,6 +12,7 @@ from typing import Final
 from core.base.files import write_atomically
 from core.base.text import counted
 from core.errors import ExitCode, StorageError, UsageError
+from core.team.whiteboard import board_text
 from core.turn import Usage
 from core.version import __version__
 from modules.cli.composition import sandbox_limits
@@ -19,12 +20,13 @@ from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
 from modules.cli.prompt_commands.requests import paths
 from modules.cli.sessions_markdown import session_markdown
 from modules.sandbox.walls.launcher import examine_walls
-from modules.session.history import activity_of, exchanges, usage_of
+from modules.session.history import activity_of, exchanges, runs_in, usage_of
 from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary
 from modules.terminal.input.candidates import Candidate
 from modules.terminal.input.codes import COPIED_BYTES_MAX, copy_text
 from modules.terminal.tables import table_for
 from modules.terminal.wording import activity_text, usage_text
+from modules.trace.decisions import board_of
 from modules.trace.spans import runs_of
 
 SESSIONS_SHOWN: Final = 10
@@ -128,6 +130,20 @@ async def _trace(at: AtPrompt, words: str) -> ExitCode:
         raise UsageError("nothing was asked in this session yet; /trace ID shows another")
     columns = shutil.get_terminal_size().columns - 1 if sys.stderr.isatty() else None
     at.say("trace", f"{counted(len(runs), 'run')}\n{tree_text(runs, columns)}")
+    return ExitCode.ANSWERED
+
+
+async def _board(at: AtPrompt, words: str) -> ExitCode:
+    """The whiteboard of the newest run that had one.
+
+    Raises:
+        UsageError: none had.
+    """
+    runs = runs_in(await at.conversation.loaded_items())
+    entries = next((found for run in reversed(runs) if (found := board_of(run))), ())
+    if not entries:
+        raise UsageError("no request of this session was answered in parts, by a team")
+    at.say("team", at.redact(board_text(entries)))
     return ExitCode.ANSWERED
 
 
@@ -262,6 +278,14 @@ SESSION_COMMANDS: Final = (
         "Of this session, or of another; agent.py trace makes a page of it.",
         _session_ids,
         proposes_once=True,
+    ),
+    PromptCommand(
+        "board",
+        "Sessions",
+        "what the team that answered last knows in common",
+        _board,
+        details="The whiteboard of the newest request that was answered in parts: mission, "
+        "progress, blockers, decisions and facts, each with whose word it is, and from where.",
     ),
     PromptCommand(
         "copy",

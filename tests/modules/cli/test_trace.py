@@ -60,3 +60,30 @@ def test_where_nothing_is_kept_that_is_said(hand: Hand) -> None:
     write_profile(hand.home)
     done = hand.run("trace")
     assert (done.code, "no session is kept" in done.err) == (2, True)
+
+
+def test_decisions_are_told_in_three_depths(traced: Hand) -> None:
+    def told(*words: str) -> str:
+        return traced.run("trace", "bbbbbb", "--decisions", *words).out
+
+    assert told() == f"{NEW}\n\nfirst\nA model answered: 1.\n\nsecond\nA model answered: 2.\n"
+    assert told("--depth", "paragraph", "--run", "2").endswith("\nsecond\nA model answered: 2.\n")
+    everything = told("--depth", "all")
+    assert "answer: A model answered: 1.\n  item 2: Answer\n  answer:\n    1\n" in everything
+    found = json.loads(told("--depth", "json"))
+    assert found == traced.object("trace", "bbbbbb", "--decisions")
+    assert found["runs"][1]["decisions"][0]["evidence"] == [{"item": 4, "text": "Answer"}]
+    assert list(jsonschema_rs.validator_for(SCHEMAS["decisions"]()).iter_errors(found)) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--depth", "all"), "add --decisions"),
+        (("--decisions", "--depth", "all", "--json"), "leave one of the two out"),
+        (("--decisions", "--run", "7"), "the session has 1 runs"),
+    ],
+)
+def test_a_depth_that_can_t_be_is_said(traced: Hand, words: tuple[str, ...], why: str) -> None:
+    done = traced.run("trace", *words)
+    assert (done.code, why in done.err) == (2, True), done.err

@@ -1,10 +1,26 @@
 """What the items of a session tell: answered requests, what was used, what was done."""
 
+from collections.abc import Sequence
 from typing import Literal
 
+import pytest
+
+from core.base.redaction import Redactor
+from core.errors import StorageError
+from core.provenance.checks import Doubt
+from core.provenance.guard import Leave
+from core.provenance.permissions import Permission
 from core.turn import SANDBOX_STEP, USAGE, Exchange, MemoryItem, Usage
 from core.values import Json, JsonObject
-from modules.session.history import Activity, activity_of, exchanges, usage_of
+from modules.session.history import (
+    LEAVE,
+    Activity,
+    activity_of,
+    exchanges,
+    leave_kept,
+    runs_in,
+    usage_of,
+)
 
 
 def note(text: str, **fields: object) -> MemoryItem:
@@ -75,3 +91,50 @@ def test_what_a_session_has_done_is_counted_from_its_items() -> None:
         item("run_metadata", status="done"),
     ]
     assert activity_of(items) == Activity(requests=1, plans=2, seconds=2, calls=1, call_seconds=0.5)
+
+
+@pytest.mark.parametrize(
+    ("answer", "holds", "text"),
+    [
+        (Leave("always"), "always", "The user allowed web.read"),
+        (Leave("no", "not with sk-very-secret-1"), "no", "The user did not allow web.read"),
+    ],
+)
+async def test_what_the_user_allows_is_kept_without_secrets(
+    answer: Leave, holds: str, text: str
+) -> None:
+    kept: list[MemoryItem] = []
+
+    async def ask(tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]) -> Leave | None:
+        return answer
+
+    async def keep(item: MemoryItem) -> None:
+        kept.append(item)
+        raise StorageError("the disk is full")
+
+    redactor = Redactor({"SERVICE_API_KEY": "sk-very-secret-1"})
+    asking = leave_kept(ask, keep, redactor, lambda: 7.0)
+    doubts = [Doubt("url", "http://x/?k=sk-very-secret-1", "k"), Doubt("tool", "web.read", "k")]
+    given = await asking("web.read", doubts, [Permission("web.read", "host", "x", "http://x")])
+    assert given == answer
+    (item,) = kept
+    told = item.metadata[LEAVE]
+    assert isinstance(told, dict)
+    assert (item.text, item.timestamp, told["holds"]) == (text, 7.0, holds)
+    assert (told["tool"], told["for"]) == ("web.read", "http://x")
+    assert str(told["values"]).startswith("http://x/?k=")
+    assert ";" not in str(told["values"])
+    assert "sk-very-secret-1" not in str(told)
+    started = note("start", user_query="x")
+    assert runs_in([started, item]) == [[started, item]]
+
+
+async def test_nothing_is_kept_where_nobody_answers() -> None:
+    async def ask(tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]) -> Leave | None:
+        return None
+
+    async def keep(item: MemoryItem) -> None:
+        raise AssertionError("there is nothing to keep")
+
+    asking = leave_kept(ask, keep, Redactor({}))
+    assert await asking("web.read", [Doubt("url", "x", "x")], []) is None

@@ -1,6 +1,7 @@
 """Requests in parts, through a whole conversation: each subtask is a run of its own."""
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from modules.model_manager import ModelManager
 from modules.models.scripted import PacedReply, ScriptedModel
 from modules.models.serving.budget import RunLimits
 from modules.sandbox import Sandbox
+from modules.trace.decisions import board_of, decisions_of
 from tests.core.dispatch.fixture_servers import server
 from tests.doubles import profile
 
@@ -119,6 +121,28 @@ def by_words(**replies: str) -> Callable[[str], str]:
         return replies[max(places, key=places.__getitem__)]
 
     return reply
+
+
+FACT = plan("""return 'FINAL_ANSWER: {"roof": {"colour": "%s"}}'""")
+
+
+async def test_a_team_s_board_is_kept_with_the_session_and_tells_who_contradicts(
+    tmp_path: Path,
+) -> None:
+    two = TaskGraph("tell of the roof", (FIRST, SECOND))
+    played = Played(tmp_path, by_words(first_fact=FACT % "red", second_fact=FACT % "blue"))
+    await played.ask(two)
+    items = await played.talk.loaded_items()
+    board = {(each.topic, each.key): each for each in board_of(items)}
+    assert board["mission", "request"].value == "tell of the roof"
+    assert board["progress", "second"].value == "completed"
+    assert board["facts", "roof.colour"].value in ("red", "blue")
+    told = board["blockers", "facts.roof.colour"].value
+    assert told.startswith("nobody can say which is right: «")
+    assert {"red", "blue"} <= {*re.findall(r"\w+", told)}
+    messages = [event.message.kind for event in played.events if isinstance(event, MessageSent)]
+    assert sorted(messages) == ["result", "result", "task", "task"]
+    assert [run.request for run in decisions_of(items)] == ["tell of the roof"]
 
 
 JOINED = plan('return f"FINAL_ANSWER: {first} meets {second}"')

@@ -168,3 +168,17 @@ async def test_how_things_are_is_a_table(tmp_path: Path) -> None:
     async with Typed(tmp_path, profile=profile().without_memory()) as typed:
         await typed.run("/status")
         assert "memory       off (" in typed.said[-1]
+
+
+async def test_the_board_of_the_newest_team_is_shown(tmp_path: Path) -> None:
+    entry: JsonObject = {"topic": "facts", "key": "months", "value": "3", "who": "analyst"}
+    told: JsonObject = {"team": "BoardChanged", "version": 1, "source": "docs.search", **entry}
+    board = MemoryItem(timestamp=1.5, type="run_metadata", text="", metadata=told)
+    asked, answered = exchange("compare", "done")
+    keep(tmp_path, "notes", asked, board, answered, *exchange("and now?", "nothing"))
+    async with Typed(tmp_path) as typed:
+        with pytest.raises(UsageError, match="was answered in parts"):
+            await typed.run("/board")
+        await typed.run("/resume notes")
+        assert await typed.run("/board") is ExitCode.ANSWERED
+        assert typed.said[-1] == "team: facts\n  months: 3 (analyst, from docs.search)"
