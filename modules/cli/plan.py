@@ -29,7 +29,7 @@ from modules.planning.by_hand import WrittenPlan
 from modules.sandbox import Sandbox
 from modules.session.request import clean_request
 from modules.team.run import Chosen
-from modules.team.writing import GraphWriter, graph_text, graph_yaml, load_graph
+from modules.team.writing import GraphWriter, graph_text, graph_yaml, load_graph, purposes
 from modules.terminal.answer import plain_json
 from modules.trace.text import graph_mermaid
 
@@ -94,7 +94,8 @@ async def planned(conversation: Conversation, request: str, mode: GraphMode) -> 
     done = Planned(Chosen(ActionChosen("plan", "")))
 
     async def write_graph(inputs: DecisionInputs) -> TaskGraph | None:
-        done.chosen = await GraphWriter(inputs, mode).choose(conversation.model)
+        writer = GraphWriter(inputs, mode, purposes(conversation.profile.team))
+        done.chosen = await writer.choose(conversation.model)
         return done.chosen.graph
 
     written = WrittenPlan(write_graph)

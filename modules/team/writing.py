@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from config.schema import GraphMode
+from config.schema import GraphMode, TeamSection
 from core.base.frozen import frozen
 from core.base.text import counted, one_line, shorten
 from core.context import AgentContext
@@ -38,6 +38,7 @@ from modules.offline.planner import plan_parts
 from modules.planning.prompt.past import past_text
 from modules.planning.prompt.template import load_prompt
 from modules.team.choosing import choose_action
+from modules.team.roles import GENERALIST, roles_of
 from modules.team.run import Chosen
 from modules.team.workflow import checked_workflow, load_workflow, workflow_text
 
@@ -122,7 +123,14 @@ def writer_for(context: AgentContext) -> "GraphWriter":
         texts=context.texts,
         borders=Borders() if known is not None and known.is_tainted else None,
     )
-    return GraphWriter(inputs, context.agent_profile.strategy.graph)
+    profile = context.agent_profile
+    return GraphWriter(inputs, profile.strategy.graph, purposes(profile.team))
+
+
+def purposes(section: TeamSection) -> dict[str, str]:
+    """What each role of the team is for, by its name; the whole agent needs none."""
+    roles = roles_of(section).values()
+    return {role.name: role.purpose for role in roles if role.name != GENERALIST}
 
 
 @frozen
