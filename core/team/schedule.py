@@ -32,7 +32,7 @@ class Result:
     """What a run of one subtask came to: its text, or why there is none.
 
     Attributes:
-        again: whether another try may do better.
+        again: whether another try, or another plan, may do better; not where a person said no.
         note: what the user should know beside the text: who of a committee disagrees, say.
     """
 
@@ -184,7 +184,8 @@ class GraphRun:
             sorter.done(id_)
             return sorter
         self._reasons[id_] = result.text
-        if (other := await self._planned_anew(self._graph[id_], result.text)) is not None:
+        other = await self._planned_anew(self._graph[id_], result.text) if result.again else None
+        if other is not None:
             return await self._go_on_with(other, id_, result.text)
         for user in self._graph.after(id_):
             self._reasons.setdefault(user, f"it needs {id_}, which failed")

@@ -130,7 +130,6 @@ def answer(
     interaction = Interaction(setting)
     if interaction.may_cost and is_lone_word(request) and not setting.arguments.prompt:
         _ask_about(request, interaction)
-    graph = None
     if isinstance(file := setting.arguments.graph, Path):
         from modules.team.writing import load_graph  # late: few requests bring a graph
 
