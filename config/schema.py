@@ -373,7 +373,7 @@ PRESET_ROLES: Final = (
     "retriever",
     "searcher",
 )
-"""Roles that are there without the profile; `modules.team.presets` says what each may use."""
+"""Roles that are there without the profile; `modules.team.roles` says what each may use."""
 
 RoleName: TypeAlias = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 """Small letters, digits and `_`."""

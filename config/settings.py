@@ -17,6 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 HOME_VARIABLE = "CORTEX_HOME"
 MAX_CONFIG_BYTES = 1024 * 1024
 
+WORKFLOWS = "workflows"
+"""The folder under CORTEX_HOME in which the user keeps them."""
+
 
 FileState: TypeAlias = tuple[int, int, int]
 """When a file was changed, its size, and its number on the disk."""

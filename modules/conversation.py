@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from config.schema import AgentProfile
+from config.settings import WORKFLOWS
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.context import AgentContext, Parts
@@ -64,8 +65,8 @@ from modules.session.history import exchanges, leave_kept, usage_item
 from modules.session.ids import check_session_id, new_session_id
 from modules.session.memory import MemoryManager
 from modules.session.recorder import SessionRecorder
-from modules.team.choosing import WORTH_A_LOOK_CHARACTERS, choose_action
-from modules.team.needs import AskPerson
+from modules.team.choosing import WORTH_A_LOOK_CHARACTERS
+from modules.team.entry import TeamEntry, may_have_parts
 
 INTERRUPTED_EARLY = "interrupted before a plan was written"
 """What a run says that was stopped before its loop began."""
@@ -103,7 +104,6 @@ class Conversation:
         document_folders: where the documents lie that answers name as their sources.
         permissions: what the user has allowed.
         guide: what user and project have written for models that read.
-        ask_person: puts to the user what a part of a request needs of a person.
     """
 
     def __init__(
@@ -124,8 +124,7 @@ class Conversation:
         demands: Demands | None = None,
         permissions: Permissions | None = None,
         guide: Guide | None = None,
-        model_named: Callable[[str], ModelManager] | None = None,
-        ask_person: AskPerson | None = None,
+        team: TeamEntry | None = None,
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
 
@@ -134,7 +133,7 @@ class Conversation:
         nothing is checked (`core.provenance`). The page that helps counts the files in
         `document_folders`. `memory_server` is the id of the server that finds earlier sessions.
         `demands` hold for each request, and so do the user's `permissions`. `guide` has what user
-        and project say to models that read. `model_named` chooses a model that a role names.
+        and project say to models that read. `team` answers requests in parts.
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -153,9 +152,8 @@ class Conversation:
         self.document_folders = tuple(document_folders)
         self._memory_server = memory_server
         self._demands = demands or Demands()
-        self._model_named = model_named
         self.guide = guide
-        self.ask_person = ask_person
+        self._team = team or TeamEntry()
         self._expected: ExpectedAnswer | None = None
         self._known: Known | None = None
         self._resume_id = check_session_id(session_id) if session_id is not None else None
@@ -348,6 +346,8 @@ class Conversation:
     ) -> RunOutcome:
         if by_hand.is_plain and graph is None and asks_for_help(request):
             return await self._help()
+        if by_hand.is_plain and graph is None and "workflow" in request.lower():
+            graph = self._team.named_workflow(request)
         session = self._session()
         # A task of its own: servers that start for the first time may take long.
         self._preparation = asyncio.create_task(self._prepare(request, session, texts, by_hand))
@@ -416,8 +416,13 @@ class Conversation:
                 self.running_summary(),
                 provenance.known.reminded if provenance is not None else None,
             )
-        profile = by_hand.profile(self.profile)
+        profile = self.profile if by_hand.is_plain else by_hand.profile(self.profile)
         make_parts = partial(self._parts, profile, remember, guided, is_given=not by_hand.is_plain)
+        home = self._team.home
+        if names is None and home is not None and (home / WORKFLOWS).is_dir():
+            more = (lambda: context), self.model, make_parts
+            dispatcher = await asyncio.to_thread(self._team.with_workflows, dispatcher, *more)
+        parts = make_parts(self.model, texts)
         context = AgentContext(
             attached.text,
             memory.session_id,
@@ -426,7 +431,7 @@ class Conversation:
             profile=profile,
             memory=memory,
             model=self.model,
-            parts=by_hand.parts(make_parts(self.model, texts)),
+            parts=parts if by_hand.is_plain else by_hand.parts(parts),
             history=history,
             images=attached.images,
             texts=texts,
@@ -440,15 +445,10 @@ class Conversation:
     ) -> RequestRun:
         """What runs a request: a loop, or a run that may go in parts."""
         context, make_parts = prepared.context, prepared.make_parts
-        if graph is None and not (by_hand.is_plain and _may_have_parts(context)):
+        may_ask = by_hand.is_plain and len(context.user_input) >= WORTH_A_LOOK_CHARACTERS
+        if graph is None and not (may_ask and may_have_parts(context)):
             return AgentLoop(context)
-        from modules.team.run import TeamRun, TeamSettings, given_graph
-        from modules.team.writing import writer_for
-
-        writer = writer_for(context)
-        choose = writer.choose if graph is None else given_graph(graph)
-        settings = TeamSettings(writer.replan, self._model_named, self.ask_person)
-        return TeamRun(context, self.model, make_parts, choose, settings)
+        return self._team.run(context, self.model, make_parts, graph)
 
     async def _guided(self, request: str) -> Guided:
         """What user and project say to models; nothing to a planner that reads no text."""
@@ -583,12 +583,3 @@ class Conversation:
         if self.model.name != "offline":
             await self._dispatcher.start(perception.selected_servers)
         return perception
-
-
-def _may_have_parts(context: AgentContext) -> bool:
-    """Whether a graph may be written for a request; most are too short for it."""
-    request, mode = context.user_input, context.agent_profile.strategy.graph
-    if mode == "auto" and len(request) < WORTH_A_LOOK_CHARACTERS:
-        return False
-    reads_text = context.model.traits.reads_text
-    return choose_action(request, mode, reads_text=reads_text).action == "graph"

@@ -45,7 +45,7 @@ CLAIM_CHARACTERS_SHOWN: Final = 120
 
 Rule: TypeAlias = Literal["source", "newer", "majority", "reviewer", "user"]
 
-Judge: TypeAlias = Callable[[str, Sequence[Suggestion]], Awaitable[int | None]]
+Arbiter: TypeAlias = Callable[[str, Sequence[Suggestion]], Awaitable[int | None]]
 """Which of the claims about a fact is right, as its place; None if that can't be said."""
 
 _REASONS: Final[dict[Rule, str]] = {
@@ -98,8 +98,8 @@ def _key(*names: str) -> str:
 async def settle(
     key: str,
     claims: Sequence[Suggestion],
-    reviewer: Judge | None = None,
-    user: Judge | None = None,
+    reviewer: Arbiter | None = None,
+    user: Arbiter | None = None,
 ) -> Settled | None:
     """Which of several claims about a fact counts; None where nobody can say."""
     left = [*claims]
@@ -115,16 +115,16 @@ async def settle(
     value, votes = Counter(_form(claim.value) for claim in left).most_common(1)[0]
     if 2 * votes > len(left):
         return Settled(next(c for c in reversed(left) if _form(c.value) == value), "majority")
-    judges: tuple[tuple[Rule, Judge | None], ...] = (("reviewer", reviewer), ("user", user))
-    for rule, judge in judges:
-        if judge is not None and (place := await _asked(judge, key, left)) is not None:
+    arbiters: tuple[tuple[Rule, Arbiter | None], ...] = (("reviewer", reviewer), ("user", user))
+    for rule, arbiter in arbiters:
+        if arbiter is not None and (place := await _asked(arbiter, key, left)) is not None:
             return Settled(left[place], rule)
     return None
 
 
-async def _asked(judge: Judge, key: str, claims: Sequence[Suggestion]) -> int | None:
+async def _asked(arbiter: Arbiter, key: str, claims: Sequence[Suggestion]) -> int | None:
     try:
-        place = await judge(key, claims)
+        place = await arbiter(key, claims)
     except ModelUnavailable:
         return None  # who can't be reached has no say
     return place if place is not None and 0 <= place < len(claims) else None
@@ -137,8 +137,8 @@ class Facts:
         self,
         board: Whiteboard,
         writer: BoardWriter,
-        reviewer: Judge | None = None,
-        user: Judge | None = None,
+        reviewer: Arbiter | None = None,
+        user: Arbiter | None = None,
     ) -> None:
         """Write by `writer`; ask the reviewer, then the user, where no rule decides."""
         self._board = board
@@ -167,7 +167,7 @@ class Facts:
     async def _decide(self, key: str) -> None:
         """Write the fact; where claims differ, as the rule has it, and tell that as a decision.
 
-        A judge takes time, in which somebody else may write: then all is looked at once more.
+        An arbiter takes time, in which somebody else may write: then all is looked at once more.
         """
         while True:
             standing = self._board.entry("facts", key)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from graphlib import CycleError, TopologicalSorter
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from core.base.frozen import frozen
 from core.base.text import lazy_pattern, near_names, one_line
@@ -41,6 +41,9 @@ SubtaskState: TypeAlias = Literal[
     "blocked",  # something that it needs failed
     "cancelled",  # the graph ended before it did
 ]
+
+
+_T = TypeVar("_T")
 
 
 @frozen
@@ -184,6 +187,20 @@ class GraphOutcome:
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     roles: dict[str, str] = field(default_factory=dict[str, str])
     notes: dict[str, str] = field(default_factory=dict[str, str])
+
+    def behind(self, earlier: "GraphOutcome") -> "GraphOutcome":
+        """The same with what an earlier run of parts of this graph took, and who did them."""
+        ids = {*self.graph.ids}
+
+        def both(before: Mapping[str, _T], now: Mapping[str, _T]) -> dict[str, _T]:
+            return {id_: value for id_, value in {**before, **now}.items() if id_ in ids}
+
+        return replace(
+            self,
+            attempts=both(earlier.attempts, self.attempts),
+            seconds=both(earlier.seconds, self.seconds),
+            notes=both(earlier.notes, self.notes),
+        )
 
     @property
     def is_complete(self) -> bool:

@@ -81,10 +81,14 @@ class GraphRun:
         *,
         clock: Clock,
         replan: Replan | None = None,
+        done: Mapping[str, str] | None = None,
         max_parallel: int = MAX_PARALLEL,
         deadline_seconds: float = DEADLINE_SECONDS,
     ) -> None:
-        """Start nothing. The graph has no `core.team.graph.problems`; `clock` gives seconds."""
+        """Start nothing. The graph has no `core.team.graph.problems`; `clock` gives seconds.
+
+        What is `done` has its result and is not run.
+        """
         self._graph = graph
         self._run_subtask = run_subtask
         self._tell = tell
@@ -93,7 +97,8 @@ class GraphRun:
         self._deadline_seconds = deadline_seconds
         self._slots = asyncio.Semaphore(max_parallel)
         self._states: dict[str, SubtaskState] = dict.fromkeys(graph.ids, "pending")
-        self._results: dict[str, str] = {}
+        self._results: dict[str, str] = dict(done or {})
+        self._states |= dict.fromkeys(self._results, "completed")
         self._reasons: dict[str, str] = {}
         self._notes: dict[str, str] = {}
         self._attempts: dict[str, int] = {}
@@ -104,7 +109,7 @@ class GraphRun:
     async def run(self) -> GraphOutcome:
         """Run what can run, to the end. Cancelled, it leaves no subtask running."""
         stopped = ""
-        sorter = self._graph.sorter()
+        sorter = self._graph.sorter(self._results)
         try:
             while True:
                 for id_ in sorter.get_ready():

@@ -48,6 +48,7 @@ from modules.planning.demands import Demands
 from modules.sandbox import Sandbox
 from modules.session.ids import find_session, kept_sessions, resumed_session
 from modules.session.request import Beside, StdinReader
+from modules.team.entry import TeamEntry
 from modules.terminal.answer import one_line_of, print_answer, print_failure_line, print_json
 from modules.terminal.display.pictures import Pictures
 from modules.terminal.streams import Complaints, writing_stdout
@@ -242,8 +243,11 @@ class Interaction:
             demands,
             permissions_of(profile, places, redactor, self.progress.say),
             None if arguments.no_instructions else guide_for(places, questions),
-            lambda name: chosen_model(setting, os.environ, "team.roles in the profile", name),
-            questions.ask_for if questions is not None else None,
+            TeamEntry(
+                lambda name: chosen_model(setting, os.environ, "team.roles in the profile", name),
+                questions.ask_for if questions is not None else None,
+                places.home,
+            ),
         )
 
     def run(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from config.settings import SettingsError
+from config.settings import WORKFLOWS, SettingsError
 from core.base.files import folder_locked, write_atomically
 from core.base.memory.exchanges import dated_exchanges
 from core.base.text import one_line
@@ -20,7 +20,6 @@ from modules.cli.surroundings import Options, Surroundings
 from modules.session.kept import KeptSessions
 from modules.session.team_items import graph_of
 from modules.team.workflow import (
-    FOLDER,
     NAME_FORM,
     SAMPLES,
     SUFFIX,
@@ -254,7 +253,7 @@ def saved(
     request = asked[-1].request
     steps = _steps(items) or (Subtask("answer", request.replace("{{", "{ {")),)
     text = workflow_text(one_line(request, STEP_CHARACTERS), steps, values)
-    path = home / FOLDER / f"{name}{SUFFIX}"
+    path = home / WORKFLOWS / f"{name}{SUFFIX}"
     try:
         checked_workflow(path, text)
     except SettingsError as error:

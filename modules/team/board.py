@@ -19,7 +19,7 @@ from core.events import (
 )
 from core.team.board import Topic
 from core.team.bus import COORDINATOR, Bus
-from core.team.facts import SETTLED, Facts, Judge, facts_in
+from core.team.facts import SETTLED, Arbiter, Facts, facts_in
 from core.team.whiteboard import Whiteboard
 
 WORKER: Final = "worker"
@@ -40,8 +40,8 @@ class Coordinator:
         self,
         emit: Emit,
         clock: Clock = time.time,
-        reviewer: Judge | None = None,
-        user: Judge | None = None,
+        reviewer: Arbiter | None = None,
+        user: Arbiter | None = None,
     ) -> None:
         """Tell by `emit`; `clock` gives Unix seconds.
 

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from config.settings import SettingsError
+from core.context import AgentContext
 from core.dispatch.hooks import ServerStatus
 from core.errors import CallRefused, UsageError
+from core.events import Event, SubtaskChanged, collect
 from core.mcp.hooks import OnProgress
 from core.ports import Dispatcher
 from core.team.graph import TaskGraph
@@ -20,6 +22,9 @@ from core.tools.content import TextBlock, ToolResult
 from core.tools.spec import ToolSpec
 from core.turn import RunOutcome
 from core.values import JsonObject
+from modules.model_manager import ModelManager
+from modules.team.needs import AskPerson
+from modules.team.run import MakeParts, TeamRun, TeamSettings, given_graph
 from modules.team.workflow import ParameterEntry, Workflow, load_workflow, own_workflows
 
 SERVER: Final = "workflow"
@@ -33,12 +38,13 @@ DEPTH_MAX: Final = 3
 TOOLS_MAX: Final = 50
 """So many workflows are offered; a prompt has no room for more."""
 
-RunWorkflow: TypeAlias = Callable[[TaskGraph, tuple[str, ...]], Awaitable[RunOutcome]]
-"""Runs a graph as a part of the run that calls it, within its budget.
+RunWorkflow: TypeAlias = Callable[
+    [TaskGraph, tuple[str, ...], OnProgress | None], Awaitable[RunOutcome]
+]
+"""Runs a graph as a part of the run that calls it, within its budget; reports what is done of it.
 
 The tuple names the workflows that run meanwhile, the outermost first: what the plans of this graph
-may call is bounded by it. The graph holds what a plan wrote, so it is the user's word only while
-nothing untrusted has been read.
+may call is bounded by it. The graph holds what a plan wrote, so nothing in it is the user's word.
 """
 
 _TYPES: Final = {"text": "string", "number": "number", "integer": "integer"}
@@ -82,7 +88,7 @@ class WorkflowTools:
         tool = self.catalog.get(tool_name)
         if tool is None or not self._is_own(tool):
             return await self._dispatcher.call_tool(tool_name, arguments, on_progress)
-        return await self._run_own(tool, arguments)
+        return await self._run_own(tool, arguments, on_progress)
 
     async def prepare(self, tool: ToolSpec) -> None:
         """Have the tool's server running; raises as `core.ports.Dispatcher.prepare`."""
@@ -94,7 +100,7 @@ class WorkflowTools:
     ) -> ToolResult:
         """Call a tool or run a workflow; raises as `core.ports.Dispatcher.send`."""
         if self._is_own(tool):
-            return await self._run_own(tool, arguments)
+            return await self._run_own(tool, arguments, on_progress)
         return await self._dispatcher.send(tool, arguments, on_progress)
 
     async def learn_more(self) -> bool:
@@ -106,7 +112,9 @@ class WorkflowTools:
         is_theirs = self._dispatcher.catalog.lookup(tool.qualified_name) is not None
         return tool.server == SERVER and tool.name in self._workflows and not is_theirs
 
-    async def _run_own(self, tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+    async def _run_own(
+        self, tool: ToolSpec, arguments: JsonObject, on_progress: OnProgress | None
+    ) -> ToolResult:
         path = (*self._path, tool.name)
         if tool.name in self._path:
             raise CallRefused(f"a workflow can't call itself: {' → '.join(path)}")
@@ -118,7 +126,7 @@ class WorkflowTools:
             graph = self._workflows[tool.name].graph(_texts(arguments))
         except UsageError as error:
             raise CallRefused(str(error)) from error
-        outcome = await self._run(graph, path)
+        outcome = await self._run(graph, path, on_progress)
         text = outcome.message if outcome.answer is None else outcome.answer
         return ToolResult((TextBlock(text),), is_error=outcome.answer is None)
 
@@ -159,3 +167,50 @@ def _schema(entry: ParameterEntry) -> JsonObject:
 def _texts(arguments: JsonObject) -> dict[str, str]:
     """Arguments as they would be typed; what is left out by a null has its default."""
     return {name: str(value) for name, value in arguments.items() if value is not None}
+
+
+def with_workflows_inside(
+    dispatcher: Dispatcher,
+    home: Path,
+    team: tuple[Callable[[str], ModelManager] | None, AskPerson | None],
+    whole: Callable[[], AgentContext],
+    model: ModelManager,
+    make_parts: MakeParts,
+) -> Dispatcher:
+    """The dispatcher with the user's workflows, which run inside the run of `whole`.
+
+    `team` are where models come from that roles name, and who asks a person. What happens inside is
+    told as progress of the call.
+    """
+
+    async def run(
+        graph: TaskGraph, path: tuple[str, ...], on_progress: OnProgress | None
+    ) -> RunOutcome:
+        outer, done = whole(), 0
+        context = AgentContext(
+            graph.goal,
+            outer.session_id,
+            with_workflows(dispatcher, home, run, path),
+            outer.mcp_server_descriptions,
+            profile=outer.agent_profile,
+            memory=outer.memory,
+            model=outer.model,
+            parts=outer.parts,
+            provenance=outer.provenance,
+            readable=outer.readable,
+            said=outer.said,
+        )
+        settings = TeamSettings(None, *team)
+        choose = given_graph(graph, by_plan=True)
+        inside = TeamRun(context, model, make_parts, choose, settings, is_inside=True)
+
+        async def tell(event: Event) -> None:
+            nonlocal done
+            if isinstance(event, SubtaskChanged) and event.state in ("running", "completed"):
+                done += event.state == "completed"
+                if on_progress is not None:
+                    on_progress(done, len(graph.subtasks), f"{event.subtask.id} {event.state}")
+
+        return await collect(inside.run(), tell)
+
+    return with_workflows(dispatcher, home, run)

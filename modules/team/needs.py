@@ -76,6 +76,7 @@ class Refused:
 AskPerson: TypeAlias = Callable[[Wanted], Awaitable[str | None]]
 """Puts it to the person; "" where nothing is said, None where nobody is there."""
 
+
 Settle: TypeAlias = Callable[[Wanted, Emit], Awaitable[Given | Refused]]
 
 

@@ -23,9 +23,11 @@ from core.ports import Dispatcher
 from core.provenance.borders import Borders
 from core.strategy import CHARACTERS_PER_TOKEN
 from core.team.bus import COORDINATOR
+from core.team.facts import Arbiter
 from core.team.graph import Subtask
 from core.team.messages import Message, MessageKind
 from core.team.schedule import Result
+from core.team.whiteboard import Suggestion
 from modules.llmfunc import ReplyingModel, llmfunc
 from modules.planning.prompt.template import load_prompt
 from modules.team.roles import GENERALIST, Assignment, Role, Team
@@ -52,6 +54,9 @@ GENERALIST_FIT: Final = 0.2
 """What the whole agent bids: it can do anything, and is made for nothing."""
 
 ANSWER_CHARACTERS: Final = 4_000
+RULING_SECONDS: Final = 60.0
+"""So long a reviewer may think about one fact."""
+
 REASON_CHARACTERS: Final = 300
 COMMITTEE_PROMPT: Final = "prompts/committee_prompt.txt"
 BIDS_PROMPT: Final = "prompts/bids_prompt.txt"
@@ -324,6 +329,38 @@ def judge_by(model: ReplyingModel) -> Judge:
         return await ask(note=borders.note, answers="\n".join(shown), asked=asked)
 
     return judge
+
+
+def reviewer_by(judge: Judge, seconds: float = RULING_SECONDS) -> Arbiter:
+    """The reviewer, who says within so many seconds which of several claims about a fact counts."""
+
+    async def reviewer(key: str, claims: Sequence[Suggestion]) -> int | None:
+        asked = f"Workers disagree about {key}. Which of these statements is right?"
+        try:
+            async with asyncio.timeout(seconds):
+                ruling = await judge(asked, [_claim(claim) for claim in claims])
+        except TimeoutError:
+            return None
+        return ruling.best - 1 if ruling.best else None
+
+    return reviewer
+
+
+def person_by(ask: Callable[[str], Awaitable[str | None]]) -> Arbiter:
+    """The user, who is asked for the number of the claim that counts."""
+
+    async def person(key: str, claims: Sequence[Suggestion]) -> int | None:
+        listed = "".join(f"\n{number}. {_claim(claim)}" for number, claim in enumerate(claims, 1))
+        said = await ask(f"Workers disagree about {key}; which number is right?{listed}")
+        found = re.fullmatch(r"\s*(\d{1,2})\.?\s*", said or "")
+        return int(found[1]) - 1 if found is not None else None
+
+    return person
+
+
+def _claim(claim: Suggestion) -> str:
+    source = f", from {claim.source}" if claim.source else ""
+    return one_line(f"{claim.value} ({claim.who}{source})", REASON_CHARACTERS)
 
 
 def estimate_by(model: ReplyingModel) -> Estimate:

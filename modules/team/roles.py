@@ -5,7 +5,8 @@ subtask lists; of these the one whose purpose shares the most words with the des
 that are about equal, the one with the least to do. Where no role fits, the whole agent does it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from config.schema import AgentProfile, PersonaSection, RoleEntry, TeamSection
@@ -21,10 +22,88 @@ from core.tools.catalog import ToolCatalog
 from core.tools.ranking import WORD, ToolIndex, stems
 from core.tools.spec import ToolSpec
 from modules.planning.prompt.stubs import describe_tool
-from modules.team.presets import PRESETS
 
 GENERALIST: Final = "generalist"
 """The role that is the whole agent."""
+
+# Presets name tools of the bundled servers. A name whose server is not there means nothing, and the
+# role has the others. A role without tools works in the sandbox, on the texts that it is given.
+
+_DOCUMENTS: Final = (
+    "documents.search_stored_documents",
+    "documents.list_documents",
+    "documents.get_document",
+    "documents.extract_pdf",
+)
+_WEB: Final = ("documents.convert_webpage_url_into_markdown",)
+_PAST: Final = ("memory.search_memory", "memory.recall")
+
+
+def _preset(
+    purpose: str, *tools: str, servers: tuple[str, ...] = (), says: PersonaSection | None = None
+) -> RoleEntry:
+    return RoleEntry(purpose=purpose, servers=servers, tools=tools, persona=says)
+
+
+PRESETS: Final[Mapping[str, RoleEntry]] = MappingProxyType(
+    {
+        "generalist": _preset("The whole agent: does whatever no other role is for.", "*"),
+        "researcher": _preset(
+            "Research: finds and collects facts and information about a subject, on the web and "
+            "in stored documents, with sources.",
+            *_DOCUMENTS, *_WEB, *_PAST,
+            servers=("websearch",),
+            says=PersonaSection(
+                tone="factual", verbosity="medium", behavior_tags=("thorough", "names its sources")
+            ),
+        ),
+        "analyst": _preset(
+            "Analysis of numbers: calculates sums, differences, averages, percentages, growth and "
+            "other figures, and compares values.",
+            servers=("math",),
+            says=PersonaSection(tone="precise", behavior_tags=("calculates with tools or code",)),
+        ),
+        "writer": _preset(
+            "Writing: writes, drafts and rewrites texts such as a report, summary, letter, email "
+            "or article, with tables and headings.",
+            says=PersonaSection(
+                tone="clear", verbosity="high", behavior_tags=("writes for its readers",)
+            ),
+        ),
+        "coder": _preset(
+            "Code: programs in Python that parse, sort, filter, count, convert and transform data, "
+            "lists, JSON or CSV, in the sandbox.",
+            says=PersonaSection(tone="technical", behavior_tags=("computes instead of guessing",)),
+        ),
+        "reviewer": _preset(
+            "Review: reviews, checks, verifies and criticises a draft or result for mistakes and "
+            "gaps, against what was asked for and its sources.",
+            "documents.search_stored_documents", "documents.get_document",
+            says=PersonaSection(tone="critical", behavior_tags=("names every mistake it finds",)),
+        ),
+        "query_rewriter": _preset(
+            "Rewrites and expands a question into queries that search engines answer better.",
+        ),
+        "synthesizer": _preset(
+            "Synthesis: merges, combines and joins results of several sources into one answer, and "
+            "says where they contradict each other.",
+        ),
+        "analyzer": _preset(
+            "Analyzes the content of a text: themes, arguments, sentiment, entities, strengths and "
+            "weaknesses, what it has in common with another.",
+        ),
+        "retriever": _preset(
+            "Retrieves passages from stored documents: looks up in files, contracts, notes, PDF.",
+            *_DOCUMENTS,
+        ),
+        "searcher": _preset(
+            "Searches the web, the internet and news online for pages, sites and articles.",
+            *_WEB,
+            servers=("websearch",),
+        ),
+    }
+)  # fmt: skip
+"""Roles that work out of the box, by name; `config.schema.PRESET_ROLES` lists the names."""
 
 ALL_TOOLS: Final = ("*",)
 

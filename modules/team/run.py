@@ -9,6 +9,7 @@ import contextlib
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import field, replace
+from functools import partial
 from typing import Final, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from core.base.clock import Clock
@@ -41,7 +42,8 @@ from modules.model_manager import ModelManager, ModelPart
 from modules.models.serving.budget import RunLimits
 from modules.team.board import Coordinator
 from modules.team.needs import AskPerson, Needs, Refused, Wanted
-from modules.team.patterns import Teamwork, estimate_by, judge_by
+from modules.team.patterns import Teamwork, estimate_by, judge_by, person_by, reviewer_by
+from modules.team.reflection import Reflection
 from modules.team.roles import Role, Team
 
 FAILURE_TEXT: Final = "earlier_failure"
@@ -89,6 +91,15 @@ class _Try:
     answer: str
 
 
+@frozen
+class _Work:
+    """Who works on a graph, who keeps the books, and who plans anew."""
+
+    coordinator: Coordinator
+    teamwork: Teamwork
+    replan: Replan | None
+
+
 class MakeParts(Protocol):
     """Makes the parts that a loop works with."""
 
@@ -117,12 +128,14 @@ class Chosen:
     Attributes:
         notes: what was changed in the graph, and why.
         is_users: whether the user wrote the graph, so that what it asks is the user's word.
+        is_anybodys: whether it holds what anybody may have written, so that nothing in it is.
     """
 
     action: ActionChosen
     graph: TaskGraph | None = None
     notes: tuple[str, ...] = ()
     is_users: bool = False
+    is_anybodys: bool = False
 
 
 Choose: TypeAlias = Callable[[ModelPart], Awaitable[Chosen]]
@@ -135,7 +148,7 @@ class TeamSettings:
 
     replan: Callable[[ModelPart], Replan] | None = None
     model_named: Callable[[str], ModelManager] | None = None
-    ask: AskPerson | None = None
+    ask_person: AskPerson | None = None
 
 
 @frozen
@@ -165,11 +178,14 @@ class TeamRun:
         choose: Choose,
         settings: TeamSettings | None = None,
         clock: Clock = time.perf_counter,
+        *,
+        is_inside: bool = False,
     ) -> None:
         """Answer the request of `whole`, by loops that have their parts from `make_parts`.
 
-        `clock` gives seconds.
+        `clock` gives seconds. One that runs inside another shares that one's models and budget.
         """
+        self._is_inside = is_inside
         self._whole = whole
         self._model = model
         self._make_parts: MakeParts = make_parts
@@ -177,9 +193,12 @@ class TeamRun:
         self._choose = choose
         self._settings = settings or TeamSettings()
         seconds = whole.agent_profile.team.ask_seconds
-        self._needs = Needs(self._settings.ask, seconds, self._asking)
+        self._needs = Needs(self._settings.ask_person, seconds, self._asking)
         self._clock = clock
         self._trusted: frozenset[str] = frozenset()
+        self._is_anybodys = False
+        self._inputs: set[str] = set()
+        self._run_of_graph: GraphRun | None = None
         self._answer: str | None = None
         self._tally = _Tally()
         self._models: dict[str, ModelManager] = {}
@@ -203,7 +222,7 @@ class TeamRun:
     async def _run(self, emit: Emit) -> None:
         started, whole = self._clock(), self._whole
         used, used_by = self._model.usage, dict(self._model.usage_by_model)
-        with self._model.telling(emit):
+        with contextlib.nullcontext() if self._is_inside else self._model.telling(emit):
             await emit(RunStarted(whole.session_id, whole.user_input, self._model.name))
             outcome = await self._bounded_by_the_world(emit)
         usage, used_by = self._model.usage - used, used_since(used_by, self._model.usage_by_model)
@@ -233,8 +252,9 @@ class TeamRun:
             await emit(chosen.action)
             if chosen.graph is None:
                 return await self._by_one_plan(emit)
+            self._is_anybodys = chosen.is_anybodys
             self._plan(chosen.graph, is_users=chosen.is_users)
-            coordinator = Coordinator(emit)
+            coordinator = self._coordinator(emit)
             await coordinator.tell(GraphPlanned(chosen.graph, chosen.notes))
             return await self._by_graph(chosen.graph, coordinator)
         except BudgetSpent as error:
@@ -259,54 +279,112 @@ class TeamRun:
         return await self._looped(context, tell)
 
     async def _by_graph(self, graph: TaskGraph, coordinator: Coordinator) -> RunOutcome:
-        emit = coordinator.tell
-
-        async def tell(event: SubtaskChanged | Replanned) -> None:
-            if isinstance(event, Replanned):
-                self._plan(event.graph)
-            await emit(event)
-
         asker = self._model.part()
         team, teamwork = self._team(asker, coordinator)
         if wrong := team.problems(graph):
             return _without_answer("failed", f"the graph can't run: {'; '.join(wrong)}")
-
-        async def subtask(
-            subtask: Subtask, asked: str, texts: Mapping[str, str], attempt: int
-        ) -> Result:
-            answer = ""
-            if subtask.needs is not None:
-                wanted = Wanted(subtask, asked, texts)
-                settled = await self._needs.settle(wanted, emit)
-                if isinstance(settled, Refused):
-                    return Result(False, settled.reason, again=False)
-                asked, answer = settled.put_into(wanted), settled.text if settled.is_users else ""
-
-            async def by(role: Role, tools: Dispatcher) -> Result:
-                this = _Try(subtask, role, tools, asked, texts, attempt, answer)
-                return await self._subtask(this, emit)
-
-            return await teamwork.do(subtask, asked, by)
-
-        replan = self._settings.replan
-        run = GraphRun(
-            graph,
-            subtask,
-            tell,
-            clock=self._clock,
-            replan=None if replan is None else replan(self._model.part()),
-            max_parallel=teamwork.section.max_parallel,
-            deadline_seconds=teamwork.section.deadline_seconds,
-        )
+        replan = None if self._settings.replan is None else self._settings.replan(asker)
+        work = _Work(coordinator, teamwork, replan)
         try:
-            with asker.telling(emit):
-                return self._outcome(await run.run())
+            with asker.telling(coordinator.tell):
+                reflection = Reflection(asker, coordinator.tell)
+                outcome = await self._graph_run(graph, {}, work).run()
+                return self._outcome(await self._until_enough(outcome, reflection, work))
         except asyncio.CancelledError:
-            if not self._interrupted or self._task is None:
+            if not self._interrupted or self._task is None or self._run_of_graph is None:
                 raise
             self._task.uncancel()
-            ended = await run.ended(INTERRUPTED)
+            ended = await self._run_of_graph.ended(INTERRUPTED)
             return replace(self._outcome(ended), status="interrupted", answer=None)
+
+    def _graph_run(self, graph: TaskGraph, done: Mapping[str, str], work: _Work) -> GraphRun:
+        """A run of what is not `done` of a graph; the newest is the one that can be interrupted."""
+
+        async def tell(event: SubtaskChanged | Replanned) -> None:
+            if isinstance(event, Replanned):
+                self._plan(event.graph)
+            await work.coordinator.tell(event)
+
+        section = work.teamwork.section
+        self._run_of_graph = GraphRun(
+            graph,
+            partial(self._done_by_team, work),
+            tell,
+            clock=self._clock,
+            replan=work.replan,
+            done=done,
+            max_parallel=section.max_parallel,
+            deadline_seconds=section.deadline_seconds,
+        )
+        return self._run_of_graph
+
+    async def _done_by_team(
+        self, work: _Work, subtask: Subtask, asked: str, texts: Mapping[str, str], attempt: int
+    ) -> Result:
+        """One try by whoever of the team does it, once a person has given what it needs."""
+        answer, emit = "", work.coordinator.tell
+        if subtask.needs is not None:
+            wanted = Wanted(subtask, asked, texts)
+            settled = await self._needs.settle(wanted, emit)
+            if isinstance(settled, Refused):
+                return Result(False, settled.reason, again=False)
+            asked, answer = settled.put_into(wanted), settled.text if settled.is_users else ""
+
+        async def by(role: Role, tools: Dispatcher) -> Result:
+            this = _Try(subtask, role, tools, asked, texts, attempt, answer)
+            return await self._subtask(this, emit)
+
+        return await work.teamwork.do(subtask, asked, by)
+
+    async def _until_enough(
+        self, outcome: GraphOutcome, reflection: Reflection, work: _Work
+    ) -> GraphOutcome:
+        """Plan and run more, while the answer is judged to want more and somebody knows how."""
+        while (other := await self._more(outcome, reflection, work)) is not None:
+            self._plan(other)
+            before = outcome.graph
+            kept = {
+                id_: text
+                for id_, text in outcome.results.items()
+                if id_ in other.ids and other[id_] == before[id_]
+            }
+            again = await self._graph_run(other, kept, work).run()
+            if not {*self._wanted(again.graph)} <= again.results.keys():
+                break  # what there was before is the better answer
+            outcome = again.behind(outcome)
+        return outcome
+
+    async def _more(
+        self,
+        outcome: GraphOutcome,
+        reflection: Reflection,
+        work: _Work,
+    ) -> TaskGraph | None:
+        """A graph that also finds what is missing; None where nothing is, or nobody knows a way.
+
+        The part that gives the answer is planned anew; what is missing is data to who does that.
+        """
+        board = work.coordinator.board.view("reviewer")
+        judged = await reflection.judge(self._whole.user_input, outcome, board)
+        if judged.verdict != "need_more" or work.replan is None:
+            return None
+        last = outcome.graph[outcome.graph.results[-1]]
+        reason = f"the answer is not complete; missing: {'; '.join(judged.missing)}"
+        done = {id_: text for id_, text in outcome.results.items() if id_ != last.id}
+        try:
+            other = await work.replan(outcome.graph, last, reason, done)
+        except BudgetSpent:
+            return None  # the answer that there is has been paid for
+        if other is not None:
+            await work.coordinator.tell(Replanned(last.id, reason, other))
+        return other
+
+    def _coordinator(self, emit: Emit) -> Coordinator:
+        """Who keeps the whiteboard; asks a reviewer, then the user, where workers contradict."""
+        model, ask = self._model.part(), self._whole.parts.ask_user
+        reviewer = reviewer_by(judge_by(model)) if model.traits.reads_text else None
+        asked = self._one_by_one(ask)
+        return Coordinator(emit, reviewer=reviewer, user=person_by(asked) if asked else None)
 
     def _team(self, model: ModelPart, coordinator: Coordinator) -> tuple[Team, Teamwork]:
         """The profile's team, and how it works; `model` judges, where it reads texts."""
@@ -329,9 +407,17 @@ class TeamRun:
         What was trusted before stays so.
         """
         known = self._known
-        if is_users or known is None or not known.is_tainted:
+        if self._is_anybodys:
+            self._trusted = frozenset()
+        elif is_users or known is None or not known.is_tainted:
             self._trusted = frozenset(subtask.description for subtask in graph.subtasks)
-        self._answer = graph.results[0] if len(graph.results) == 1 else None
+        self._inputs |= {*graph.ids} - {*graph.results}
+        wanted = self._wanted(graph)
+        self._answer = wanted[0] if len(wanted) == 1 else None
+
+    def _wanted(self, graph: TaskGraph) -> tuple[str, ...]:
+        """The parts whose results are the answer: none that was an input before it was planned."""
+        return tuple(id_ for id_ in graph.results if id_ not in self._inputs) or graph.results
 
     @property
     def _known(self) -> Known | None:
@@ -458,7 +544,7 @@ class TeamRun:
 
     def _outcome(self, graph: GraphOutcome) -> RunOutcome:
         """What the whole comes to: the results that no other part needs are the answer."""
-        steps, wanted = tuple(self._tally.steps), graph.graph.results
+        steps, wanted = tuple(self._tally.steps), self._wanted(graph.graph)
         found = [(id_, graph.results[id_]) for id_ in wanted if id_ in graph.results]
         if found and len(found) == len(wanted):
             parts = (f"**{id_}**\n\n{text}" for id_, text in found)
@@ -472,11 +558,13 @@ class TeamRun:
         return replace(whole, graph=graph, durations=self._tally.durations)
 
 
-def given_graph(graph: TaskGraph) -> Choose:
-    """Chooses a graph that the user has written, or named."""
+def given_graph(graph: TaskGraph, *, by_plan: bool = False) -> Choose:
+    """Chooses a graph that the user has written, or named; or a plan, with values of its own."""
 
     async def choose(model: ModelPart) -> Chosen:
-        return Chosen(ActionChosen("workflow", "the user gave the graph"), graph, is_users=True)
+        why = "a plan called it" if by_plan else "the user gave the graph"
+        action = ActionChosen("workflow", why)
+        return Chosen(action, graph, is_users=not by_plan, is_anybodys=by_plan)
 
     return choose
 

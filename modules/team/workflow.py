@@ -29,7 +29,7 @@ import yaml
 from pydantic import BeforeValidator, Field
 
 from config.checking import Section, check, line_of
-from config.settings import SettingsError
+from config.settings import WORKFLOWS, SettingsError
 from config.texts import TextProblem, compose_yaml, load_yaml
 from core.base.files import FileTooLarge, read_regular
 from core.base.frozen import frozen
@@ -37,9 +37,6 @@ from core.base.text import did_you_mean, lazy_pattern, near_names
 from core.errors import UsageError
 from core.team.graph import ID_FORM, SUBTASKS_MAX, Need, Subtask, TaskGraph, problems
 from core.values import Json, JsonObject
-
-FOLDER: Final = "workflows"
-"""Under CORTEX_HOME."""
 
 SAMPLES: Final = Path(__file__).with_name("sample")
 """Those that ship."""
@@ -227,7 +224,7 @@ def checked_workflow(path: Path, text: str) -> Workflow:
 
 def own_workflows(home: Path) -> dict[str, Path]:
     """The files that the user keeps under CORTEX_HOME, by name."""
-    return _files(home / FOLDER)
+    return _files(home / WORKFLOWS)
 
 
 def workflow_files(home: Path) -> dict[str, Path]:
@@ -261,7 +258,7 @@ def workflow_file(home: Path, name: str) -> Path:
     files = workflow_files(home)
     if name not in files:
         meant = did_you_mean(near_names(name, files), "agent.py workflow list shows all")
-        raise UsageError(f"there is no workflow '{name}' in {home / FOLDER}; {meant}")
+        raise UsageError(f"there is no workflow '{name}' in {home / WORKFLOWS}; {meant}")
     return files[name]
 
 

@@ -12,8 +12,8 @@ from core.errors import ModelUnavailable
 from core.team.facts import (
     FACTS_MAX,
     SAME_AGE_SECONDS,
+    Arbiter,
     Facts,
-    Judge,
     Rule,
     facts_in,
     settle,
@@ -30,7 +30,7 @@ def claim(value: str, who: str, time: float = NOW, source: str = "") -> Suggesti
     return Suggestion("facts", "months", value, who, time, source)
 
 
-def saying(place: int | None) -> Judge:
+def saying(place: int | None) -> Arbiter:
     async def judge(key: str, claims: Sequence[Suggestion]) -> int | None:
         return place
 
@@ -132,14 +132,14 @@ async def test_half_of_the_workers_are_no_majority() -> None:
     ],
 )
 async def test_the_reviewer_is_asked_and_then_the_user(
-    reviewer: Judge | None, user: Judge | None, outcome: tuple[str, Rule] | None
+    reviewer: Arbiter | None, user: Arbiter | None, outcome: tuple[str, Rule] | None
 ) -> None:
     settled = await settle("months", [claim("12", "a"), claim("3", "b")], reviewer, user)
     assert (settled and (settled.claim.value, settled.rule)) == outcome
 
 
 def written(
-    reviewer: Judge | None = None, user: Judge | None = None
+    reviewer: Arbiter | None = None, user: Arbiter | None = None
 ) -> tuple[Told, Whiteboard, BoardWriter, Facts]:
     told, board = Told(), Whiteboard()
     writer = board.writer(told.emit, told.clock)

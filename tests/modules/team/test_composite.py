@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import CallRefused
+from core.mcp.hooks import OnProgress
 from core.ports import CallTool
 from core.team.graph import TaskGraph
 from core.tools.content import ToolResult
@@ -29,7 +30,9 @@ class Runs:
         self.graphs: list[TaskGraph] = []
         self.paths: list[tuple[str, ...]] = []
 
-    async def __call__(self, graph: TaskGraph, path: tuple[str, ...]) -> RunOutcome:
+    async def __call__(
+        self, graph: TaskGraph, path: tuple[str, ...], on_progress: OnProgress | None
+    ) -> RunOutcome:
         self.graphs.append(graph)
         self.paths.append(path)
         return self.outcome

@@ -139,8 +139,8 @@ async def test_a_run_asks_before_a_part_and_leaves_out_what_is_not_allowed(tmp_p
             Subtask("second", "mail {{first}}", needs="approval"),
         ),
     )
-    played = Played(tmp_path, by_words(fact_about=answer("one"), mail=answer("sent")))
-    played.talk.ask_person = person
+    replies = by_words(fact_about=answer("one"), mail=answer("sent"))
+    played = Played(tmp_path, replies, person=person)
     outcome = await played.ask(graph)
     assert outcome.graph is not None
     assert outcome.graph.states == {"first": "completed", "second": "failed"}

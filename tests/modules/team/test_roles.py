@@ -6,8 +6,7 @@ from config.schema import PRESET_ROLES, PersonaSection, RoleEntry, TeamSection
 from core.errors import CallRefused
 from core.team.graph import Subtask, TaskGraph
 from core.team.schedule import DEADLINE_SECONDS, MAX_PARALLEL
-from modules.team.presets import PRESETS
-from modules.team.roles import GENERALIST, Role, Team, roles_of
+from modules.team.roles import GENERALIST, PRESETS, Role, Team, roles_of
 from tests.doubles import FakeDispatcher, profile, text_result, tool
 
 BUNDLED = (

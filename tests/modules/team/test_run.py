@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import pytest
+
 from config.schema import RoleEntry, TeamSection
 from config.servers import ServerSpec
 from core.dispatch.known_tools import ToolCache
@@ -14,12 +16,14 @@ from core.events import (
     Answered,
     Event,
     GraphPlanned,
+    Judged,
     MessageSent,
     RoleChosen,
     RunFinished,
     RunStarted,
     SubtaskChanged,
     SubtaskEvent,
+    ToolCallProgress,
     ToolCallRefused,
 )
 from core.ports import ModelReply, ModelRequest
@@ -34,6 +38,8 @@ from modules.model_manager import ModelManager
 from modules.models.scripted import PacedReply, ScriptedModel
 from modules.models.serving.budget import RunLimits
 from modules.sandbox import Sandbox
+from modules.team.entry import TeamEntry
+from modules.team.needs import AskPerson
 from modules.trace.decisions import board_of, decisions_of
 from tests.core.dispatch.fixture_servers import server
 from tests.doubles import profile
@@ -54,6 +60,9 @@ def answer(text: str) -> str:
     return plan(f"return {'FINAL_ANSWER: ' + text!r}")
 
 
+ENOUGH = '{"verdict": "satisfied", "reason": "all is there", "missing": []}'
+
+
 class Played:
     """A conversation whose model answers by what is asked, and the events of its runs."""
 
@@ -67,9 +76,12 @@ class Played:
         paced: Sequence[Answer] = (),
         servers: MultiMCP | None = None,
         policy: ProvenancePolicy | None = None,
+        person: AskPerson | None = None,
+        home: Path | None = None,
         team: TeamSection | None = None,
         others: Mapping[str, ScriptedModel] | None = None,
         ruling: str = "",
+        judged: Sequence[str] = (ENOUGH,),
     ) -> None:
         def reply(request: ModelRequest) -> str | ModelReply:
             return replies(request.prompt)
@@ -77,7 +89,7 @@ class Played:
         self.others = others or {}
         self.events: list[Event] = []
         self.completed = asyncio.Event()
-        text = [ruling] if ruling else []
+        text = [*([ruling] if ruling else []), *judged]
         self.model = ScriptedModel({"decision": [*paced, *([reply] * calls)], "text": text})
         self.talk = Conversation(
             profile().model_copy(update={"team": team or TeamSection()}),
@@ -87,7 +99,7 @@ class Played:
             folder,
             self._hear,
             policy=policy,
-            model_named=self._chosen,
+            team=TeamEntry(self._chosen, person, home),
         )
 
     def _chosen(self, name: str) -> ModelManager:
@@ -130,8 +142,9 @@ async def test_a_team_s_board_is_kept_with_the_session_and_tells_who_contradicts
     tmp_path: Path,
 ) -> None:
     two = TaskGraph("tell of the roof", (FIRST, SECOND))
-    played = Played(tmp_path, by_words(first_fact=FACT % "red", second_fact=FACT % "blue"))
-    await played.ask(two)
+    replies = by_words(first_fact=FACT % "red", second_fact=FACT % "blue")
+    nobody = '{"best": 0, "reason": "both may be"}'
+    await (played := Played(tmp_path, replies, ruling=nobody)).ask(two)
     items = await played.talk.loaded_items()
     board = {(each.topic, each.key): each for each in board_of(items)}
     assert board["mission", "request"].value == "tell of the roof"
@@ -157,14 +170,14 @@ async def test_parts_run_and_what_they_give_is_a_variable_of_the_part_that_needs
     assert (outcome.status, outcome.answer) == ("done", "one meets two")
     assert outcome.graph is not None
     assert outcome.graph.is_complete
-    assert outcome.usage.model_calls == 3
+    assert outcome.usage.model_calls == 4, "three plans and the judgement"
     assert [step.number for step in outcome.steps] == [1, 1, 1]
     assert isinstance(played.events[0], RunStarted)
     assert [type(event) for event in played.events[1:3]] == [ActionChosen, GraphPlanned]
     assert [type(event) for event in played.events[-2:]] == [Answered, RunFinished]
     told = played.of(SubtaskEvent)
     assert {event.subtask for event in told if isinstance(event, SubtaskEvent)} == {*GRAPH.ids}
-    assert "The result should be: one sentence" in played.model.requests[-1].prompt
+    assert "The result should be: one sentence" in played.model.requests[-2].prompt
 
 
 async def test_a_part_is_told_nothing_of_parts_that_it_does_not_need(tmp_path: Path) -> None:
@@ -273,7 +286,7 @@ async def test_a_role_works_with_its_own_tools_and_words_and_is_told(tmp_path: P
     played = Played(tmp_path, replies, servers=cached_servers(tmp_path), team=section)
     outcome = await played.ask(graph)
     assert outcome.answer == "3"
-    scout, mute, whole = (request.prompt for request in played.model.requests)
+    scout, mute, whole, _ = (request.prompt for request in played.model.requests)
     assert "You are a team's scout. Looks things up." in scout
     assert "fetch(" in scout
     assert "send_mail(" not in scout
@@ -297,9 +310,8 @@ async def test_a_role_works_with_its_own_tools_and_words_and_is_told(tmp_path: P
 async def test_a_graph_that_the_team_can_not_do_is_not_begun(tmp_path: Path) -> None:
     played = Played(tmp_path, by_words(), servers=cached_servers(tmp_path))
     wrong = Subtask("first", "send it", role="writer", tools=("send_mail",))
-    outcome = await played.ask(TaskGraph("one", (wrong,)))
-    assert (outcome.status, outcome.answer) == ("failed", None)
-    assert "no role can do it: writer, which it names, may not use send_mail" in outcome.message
+    with pytest.raises(UsageError, match="no role can do it: writer, which it names, may not use"):
+        await played.ask(TaskGraph("one", (wrong,)))
     assert not played.model.requests
 
 
@@ -315,7 +327,7 @@ async def test_a_committee_votes_and_the_answer_says_who_disagrees(tmp_path: Pat
     assert outcome.answer == "42\n\n(first: coordinator decides: 2 of 3 agree; bob says: 41)"
     assert outcome.graph is not None
     assert outcome.graph.roles == {"first": "ann, bob, generalist"}
-    assert outcome.usage.model_calls == 3
+    assert outcome.usage.model_calls == 4
 
 
 async def test_a_committee_that_is_split_asks_the_model_who_is_right(tmp_path: Path) -> None:
@@ -330,7 +342,7 @@ async def test_a_committee_that_is_split_asks_the_model_who_is_right(tmp_path: P
     assert outcome.answer == (
         "bob\n\n(first: reviewer decides: sure; ann says: ann; generalist says: me)"
     )
-    assert outcome.usage.model_calls == 4
+    assert outcome.usage.model_calls == 5
 
 
 async def test_the_limit_of_a_role_ends_its_subtask_and_no_other(tmp_path: Path) -> None:
@@ -382,3 +394,75 @@ async def test_a_model_that_can_not_be_had_costs_the_subtask_of_its_role(tmp_pat
     assert outcome.graph is not None
     assert outcome.graph.states == {"first": "failed", "second": "completed"}
     assert outcome.graph.reasons["first"] == "the model of thinker: there is no model 'deap'"
+
+
+async def test_an_answer_that_is_judged_to_want_more_is_planned_anew_with_what_is_done(
+    tmp_path: Path,
+) -> None:
+    more = '{"verdict": "need_more", "reason": "half", "missing": ["the price"]}'
+    other = """{"reason": "ask for it", "subtasks": [
+      {"id": "price", "description": "find the price"},
+      {"id": "whole", "description": "say {{first}} and {{price}}"}]}"""
+    replies = by_words(
+        first_fact=answer("one"),
+        second_fact=answer("two"),
+        common=JOINED,
+        The_JSON_object=other,
+        find_the_price=answer("9"),
+        first_and=plan('return f"FINAL_ANSWER: {first} costs 9"'),
+    )
+    played = Played(tmp_path, replies, judged=(more, ENOUGH))
+    outcome = await played.ask()
+    assert outcome.answer == "one costs 9"
+    judged = [event for event in played.events if isinstance(event, Judged)]
+    assert [event.verdict for event in judged] == ["need_more", "satisfied"]
+    assert outcome.graph is not None
+    assert outcome.graph.attempts["first"] == 1
+    began = [e.subtask.id for e in played.events
+             if isinstance(e, SubtaskChanged) and e.state == "running"]  # fmt: skip
+    assert began.count("first") == 1, "what is done is not done again"
+
+
+async def test_an_answer_that_nobody_can_make_more_of_stands(tmp_path: Path) -> None:
+    more = '{"verdict": "need_more", "reason": "half", "missing": ["the price"]}'
+    no_way = '{"reason": "no way", "subtasks": []}'
+    replies = by_words(first_fact=answer("one"), The_JSON_object=no_way)
+    outcome = await Played(tmp_path, replies, judged=(more,)).ask(TaskGraph("a fact", (FIRST,)))
+    assert outcome.answer == "one"
+
+
+KEPT = """description: Finds a fact about a thing.
+parameters: {thing: {}}
+steps:
+  - {id: one, do: "find a fact about {{thing}}"}
+  - {id: two, do: "shorten {{one}}"}
+"""
+
+
+async def test_a_plan_calls_a_kept_workflow_whose_parts_pay_from_its_budget(tmp_path: Path) -> None:
+    (tmp_path / "workflows").mkdir()
+    (tmp_path / "workflows" / "facts.yaml").write_text(KEPT)
+    calls = plan("return f\"FINAL_ANSWER: got {await tools.facts(thing='pears')}\"")
+    replies = by_words(
+        use_the_pears=calls, fact_about_pears=answer("they are green"), shorten=answer("green")
+    )
+    played = Played(tmp_path, replies, home=tmp_path)
+    async with played.talk:
+        outcome = await played.talk.ask("use the pears")
+    assert outcome.answer == "got green"
+    assert outcome.usage.model_calls >= 3
+    progress = [e.message for e in played.events if isinstance(e, ToolCallProgress)]
+    assert "two completed" in progress
+
+
+async def test_a_request_that_names_a_kept_workflow_runs_it(tmp_path: Path) -> None:
+    (tmp_path / "workflows").mkdir()
+    (tmp_path / "workflows" / "facts.yaml").write_text(KEPT)
+    replies = by_words(fact_about_pears=answer("they are green"), shorten=answer("green"))
+    played = Played(tmp_path, replies, home=tmp_path)
+    async with played.talk:
+        outcome = await played.talk.ask("run the workflow facts with thing=pears")
+        assert outcome.answer == "green"
+        with pytest.raises(UsageError, match="did you mean facts"):
+            await played.talk.ask("run the workflow fact")
+    assert [e.action for e in played.events if isinstance(e, ActionChosen)] == ["workflow"]

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from config.settings import SettingsError
+from config.settings import WORKFLOWS, SettingsError
 from core.errors import UsageError
 from modules.team.workflow import (
-    FOLDER,
     arguments_of,
     asked_workflow,
     find_workflow,
@@ -31,7 +30,7 @@ steps:
 
 
 def kept(home: Path, text: str, name: str = "cities") -> Path:
-    file = home / FOLDER / f"{name}.yaml"
+    file = home / WORKFLOWS / f"{name}.yaml"
     file.parent.mkdir(exist_ok=True)
     file.write_text(text, encoding="utf-8")
     return file
