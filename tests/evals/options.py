@@ -10,7 +10,9 @@ from typing import Literal, TypeAlias, cast, get_args
 from tests.evals.questions import PARTS, Part
 from tests.evals.stage import Manner
 
-Study: TypeAlias = Literal["tools", "offline", "ablation", "plans", "json", "perception", "gsm8k", "team"]
+Study: TypeAlias = Literal[
+    "tools", "offline", "ablation", "plans", "json", "perception", "gsm8k", "team"
+]
 STUDIES: tuple[Study, ...] = get_args(Study)
 
 QUICK_QUESTIONS = 24

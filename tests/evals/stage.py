@@ -85,7 +85,7 @@ class Stage:
         }
         strategy = profile.strategy.model_copy(update=changes)
         memory = profile.memory.model_copy(update={"memory_service": False})
-        documents = profile.documents.model_copy(update={"folders": [str(DOCUMENTS)]})
+        documents = profile.documents.model_copy(update={"folders": (str(DOCUMENTS),)})
         changed = {"strategy": strategy, "memory": memory, "documents": documents}
         return profile.model_copy(update=changed)
 
