@@ -23,7 +23,7 @@ LOOKED_AT_CHARACTERS: Final = 800
 
 PARTS_MIN: Final = 2
 THINGS_MIN: Final = 3
-"""A single plan compares two things; so many want a part each."""
+"""A model's single plan compares two things; so many want a part each."""
 
 NO_SIGN: Final = ActionChosen("plan", "nothing in the request says that it has independent parts")
 
@@ -33,6 +33,7 @@ _JOINING: Final = (
     "summari[sz]e|tabulate|tell|total|write"
 )
 _PICKING: Final = (
+    r"average (?=them|both|all|everything|these|the )|"
     r"(?:find|take|compute|calculate|what is) the "
     r"(?:sum|total|product|average|mean|largest|biggest|greatest|maximum|smallest|least|minimum) of"
 )
@@ -106,8 +107,9 @@ def _by_words(request: str, *, reads_text: bool) -> ActionChosen:
         return ActionChosen("graph", f"the request lists {items} parts")
     if _EACH.search(request) is not None:
         return ActionChosen("graph", "the request asks for the same of each of several things")
-    if (found := _COMPARISON.search(request)) is not None and _compares_many(
-        request[found.end() :]
+    least = THINGS_MIN if reads_text else PARTS_MIN
+    if (found := _COMPARISON.search(request)) is not None and _compares(
+        least, request[found.end() :]
     ):
         return ActionChosen("graph", "the request compares several things")
     return _by_clauses(request, reads_text=reads_text)
@@ -130,10 +132,10 @@ def _items(request: str) -> int:
     return len(parts) if len(own) >= PARTS_MIN and len(own) * 2 > len(parts) else 0
 
 
-def _compares_many(things: str) -> bool:
-    """Whether what follows "compare" names three things or more, or says how many."""
+def _compares(least: int, things: str) -> bool:
+    """Whether what follows "compare" names so many things, or says how many."""
     named = re.split(r"[.;\n]|\bin (?:a|one)\b", things, maxsplit=1)[0]
-    if len([thing for thing in _BETWEEN_THINGS.split(named) if thing.strip()]) >= THINGS_MIN:
+    if len([thing for thing in _BETWEEN_THINGS.split(named) if thing.strip()]) >= least:
         return True
     return _MANY.search(named) is not None
 

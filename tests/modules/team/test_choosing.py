@@ -28,6 +28,8 @@ INDEPENDENT = (
     "Find the year of the lease, find the deposit, and give me the sum of both numbers",
 )
 CALLS_OF_ONE_PLAN = (
+    "compare 3 km in miles and 5 kg in pounds",
+    "factorial of 5, factorial of 6 and factorial of 7, then average them",
     "Square root of 1764; 5 factorial; 300 / 8; then find the smallest of all the results",
     "factorial of 12 and 15% of 80, then add them",
     "what is 17*23 and the square root of 144; then add the results",
@@ -48,7 +50,6 @@ ONE_PLAN = (
     "Find the largest file, then read it, then summarize it",
     "What is 15% of 80 and is that more than 10?",
     "Read the lease. Then find the notice period in it. Then compute the date before that.",
-    "compare 3 km in miles and 5 kg in pounds",
     "translate 'good morning' into French and German",
     "Who wrote Faust and when was it published?",
     "take 10, double it, add 3, then multiply the result by 4",
