@@ -76,8 +76,9 @@ bench: $(DEV)
 
 # Quality. EVAL=retrieval and EVAL=extraction are about documents, EVAL=reading about web pages, EVAL=memory about what was
 # asked before; any other names a study of
-# planning with a real model (LLM= names another than the GGUF file of fetch_local_model.py).
-eval: $(DEV) $(REAL)
+# planning with a real model (LLM= names another than the GGUF file of fetch_local_model.py). EVAL=team compares one plan
+# with a graph of subtasks; LLM=offline does so without a language model.
+eval: $(DEV) $(if $(filter-out retrieval extraction reading memory team,$(or $(EVAL),all)),$(REAL))
 ifeq ($(filter-out retrieval extraction reading memory,$(EVAL)),$(EVAL))
 	$(BIN)/python -m tests.evals $(if $(LLM),--model $(LLM)) $(EVAL)
 endif

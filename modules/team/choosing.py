@@ -23,7 +23,7 @@ LOOKED_AT_CHARACTERS: Final = 800
 
 PARTS_MIN: Final = 2
 THINGS_MIN: Final = 3
-"""A single plan compares two things; so many want a part each."""
+"""A model's single plan compares two things; so many want a part each."""
 
 NO_SIGN: Final = ActionChosen("plan", "nothing in the request says that it has independent parts")
 
@@ -32,15 +32,21 @@ _JOINING: Final = (
     "multiply|prepare|present|produce|put|rank|recommend|report|say|show|subtract|sum|"
     "summari[sz]e|tabulate|tell|total|write"
 )
+_PICKING: Final = (
+    r"average (?=them|both|all|everything|these|the )|"
+    r"(?:find|take|compute|calculate|what is) the "
+    r"(?:sum|total|product|average|mean|largest|biggest|greatest|maximum|smallest|least|minimum) of"
+)
 _VERB: Final = (
     f"{_JOINING}|analy[sz]e|calculate|check|collect|compute|convert|count|describe|determine|"
     "download|estimate|evaluate|explain|extract|fetch|find|gather|get|identify|look|outline|plan|"
     "propose|read|research|review|search|translate|work out"
 )
 _QUESTION: Final = "how|what|when|where|which|who|why"
+_YES_OR_NO: Final = "is|are|was|were|do|does|did|has|have"
 
 _ITEM: Final = lazy_pattern(r"^\s*(?:[-*•]|\(?\d{1,2}[.)]|\(?[a-h]\))\s+(?=\S)", re.MULTILINE)
-_NUMBERED: Final = lazy_pattern(r"(?:^|\s)\(?(?:(\d)[.)]|([a-h])\))\s+(?=[^\W\d_])")
+_NUMBERED: Final = lazy_pattern(r"(?:^|\s)\(?(?:(\d)[.)]|([a-h])\))\s+(?=\w)")
 _EACH: Final = lazy_pattern(
     r"\beach of (?:the |these |those |my |our )?(?:two|three|four|five|six|following)\b",
     re.IGNORECASE,
@@ -58,16 +64,18 @@ _CLAUSE_END: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _OWN_TASK: Final = lazy_pattern(
-    rf"(?:(?:please|also|next|first|second|then|finally|and|now),?\s+)*(?:{_VERB}|{_QUESTION})\b",
+    r"(?:(?:please|also|next|first|second|then|finally|and|now),?\s+)*"
+    r"(?:(?:according to|based on|from|in) [^,;.?!]{1,60},\s+)?"
+    rf"(?:{_VERB}|{_QUESTION}|{_YES_OR_NO})\b",
     re.IGNORECASE,
 )
 _BUILDS_ON: Final = lazy_pattern(
     r"\b(?:its?|that(?! (?:of|are|is|was|were|has|have)\b)|this|"
-    r"the (?:result|answer|output|sum|product|last|former|latter|same))\b",
+    r"the (?:(?:result|answer|output|sum|product)(?! of\b)|last|former|latter|same))\b",
     re.IGNORECASE,
 )
 _JOINED: Final = lazy_pattern(
-    rf"(?:(?:and|then|finally),?\s+)*(?:{_JOINING})\b.*\b(?:them|both|all|together|everything|these|"
+    rf"(?:(?:and|then|finally),?\s+)*(?:{_JOINING}|{_PICKING})\b.*\b(?:them|both|all|together|everything|these|"
     r"the (?:results|findings|answers|numbers|values|parts|two|three|four|five)|"
     r"(?:a|one|the) (?:single |short |final |joint )?"
     r"(?:table|report|summary|overview|recommendation|comparison|list))\b",
@@ -99,8 +107,9 @@ def _by_words(request: str, *, reads_text: bool) -> ActionChosen:
         return ActionChosen("graph", f"the request lists {items} parts")
     if _EACH.search(request) is not None:
         return ActionChosen("graph", "the request asks for the same of each of several things")
-    if (found := _COMPARISON.search(request)) is not None and _compares_many(
-        request[found.end() :]
+    least = THINGS_MIN if reads_text else PARTS_MIN
+    if (found := _COMPARISON.search(request)) is not None and _compares(
+        least, request[found.end() :]
     ):
         return ActionChosen("graph", "the request compares several things")
     return _by_clauses(request, reads_text=reads_text)
@@ -123,10 +132,10 @@ def _items(request: str) -> int:
     return len(parts) if len(own) >= PARTS_MIN and len(own) * 2 > len(parts) else 0
 
 
-def _compares_many(things: str) -> bool:
-    """Whether what follows "compare" names three things or more, or says how many."""
+def _compares(least: int, things: str) -> bool:
+    """Whether what follows "compare" names so many things, or says how many."""
     named = re.split(r"[.;\n]|\bin (?:a|one)\b", things, maxsplit=1)[0]
-    if len([thing for thing in _BETWEEN_THINGS.split(named) if thing.strip()]) >= THINGS_MIN:
+    if len([thing for thing in _BETWEEN_THINGS.split(named) if thing.strip()]) >= least:
         return True
     return _MANY.search(named) is not None
 
@@ -149,5 +158,7 @@ def _by_clauses(request: str, *, reads_text: bool) -> ActionChosen:
 
 
 def _names_several(clauses: list[str]) -> bool:
-    """Whether what comes before a joining end names more than one thing, and nothing in between."""
-    return len(clauses) == 1 and _SEVERAL.search(clauses[0]) is not None
+    """Whether what comes before a joining end is several things, none of which needs another."""
+    if len(clauses) == 1:
+        return _SEVERAL.search(clauses[0]) is not None
+    return len(clauses) >= PARTS_MIN and not any(map(_BUILDS_ON.search, clauses))

@@ -14,7 +14,8 @@ WROTE_CHARACTERS = 4_000
 class Answered:
     """An answer, or the reason why there is none (`text` of a `status` other than "done").
 
-    `failures` are the kinds of what failed on the way, `wrote` what the model wrote, in order.
+    `failures` are the kinds of what failed on the way, `wrote` what the model wrote, in order;
+    `parts` is the number of subtasks, 0 for one plan.
     """
 
     status: str
@@ -25,6 +26,7 @@ class Answered:
     failures: tuple[str, ...] = ()
     tools_called: tuple[str, ...] = ()
     wrote: tuple[str, ...] = ()
+    parts: int = 0
 
 
 class Way(Protocol):

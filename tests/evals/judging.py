@@ -98,6 +98,7 @@ class Judge:
             failures=given.failures,
             tools_called=given.tools_called,
             wrote=given.wrote,
+            parts=given.parts,
         )
 
     def _verdict(

@@ -10,7 +10,9 @@ from typing import Literal, TypeAlias, cast, get_args
 from tests.evals.questions import PARTS, Part
 from tests.evals.stage import Manner
 
-Study: TypeAlias = Literal["tools", "offline", "ablation", "plans", "json", "perception", "gsm8k"]
+Study: TypeAlias = Literal[
+    "tools", "offline", "ablation", "plans", "json", "perception", "gsm8k", "team"
+]
 STUDIES: tuple[Study, ...] = get_args(Study)
 
 QUICK_QUESTIONS = 24
@@ -24,6 +26,7 @@ plans       requests of our own, answered by code plans
 json        the same requests by JSON tool calls, compared pair by pair
 perception  asking the model for perception always, against the profile's way, on a sample
 gsm8k       word problems with the math tools and without any server
+team        requests with parts: one plan against a graph of subtasks, on requests of our own
 """
 
 

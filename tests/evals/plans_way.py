@@ -48,6 +48,7 @@ def answered(outcome: RunOutcome) -> Answered:
         failures=tuple(result.failure.kind for result in failed),
         tools_called=tuple(call.tool for step in steps for call in step.result.calls),
         wrote=tuple(step.plan.source[:WROTE_CHARACTERS] for step in steps),
+        parts=0 if outcome.graph is None else len(outcome.graph.graph.ids),
     )
 
 

@@ -27,7 +27,7 @@ class Record:
 
     `way` names the way, `model` the model; `first_try` is a right answer for which no plan had
     failed. `retries` are plans, or rounds, after one that failed; `steps` those of the loop, or
-    rounds. Tokens and calls are sums over the run.
+    rounds. Tokens and calls are sums over the run; `parts` are subtasks, 0 for one plan.
     """
 
     way: str
@@ -51,6 +51,7 @@ class Record:
     failures: tuple[str, ...] = ()
     tools_called: tuple[str, ...] = ()
     wrote: tuple[str, ...] = ()
+    parts: int = 0
 
     @property
     def is_right(self) -> bool:

@@ -3,13 +3,16 @@
 Servers and sandbox live from the first request to the last; each request has a session of its own.
 """
 
+import os
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, TypeAlias
 
-from config.schema import AgentProfile, load_profile
+from config.schema import AgentProfile, GraphMode, load_profile
+from config.server_list import with_sections
 from config.servers import ServerSpec
 from config.settings import Places
 from core.base.redaction import Redactor
@@ -31,8 +34,14 @@ from tests.command_line import ROOT
 from tests.evals.workplace import Workplace
 from tests.real.parts import STAMP, npm_server, python_server
 
-ServerName: TypeAlias = Literal["math", "time", "filesystem", "git"]
+ServerName: TypeAlias = Literal["math", "documents", "time", "filesystem", "git"]
 ALL_SERVERS: tuple[ServerName, ...] = ("math", "time", "filesystem", "git")
+
+BUNDLED: frozenset[ServerName] = frozenset({"math", "documents"})
+"""Those of our own; the others have to be installed."""
+
+DOCUMENTS = Path(__file__).with_name("requests") / "team" / "documents"
+"""What the documents server has to read."""
 
 MODEL_SECONDS = 600.0
 """Bound on one request to the model: weights on a busy machine take minutes to read a prompt."""
@@ -48,10 +57,11 @@ class Manner:
 
     plan_style: Literal["tools", "mcp"] | None = None
     perception: Literal["auto", "always", "never"] | None = None
+    graph: GraphMode | None = None
 
     @property
     def suffix(self) -> str:
-        """What tells the manner in the name of a way: `-mcp-always`."""
+        """What tells plan style and perception in the name of a way: `-mcp-always`."""
         return "".join(f"-{choice}" for choice in (self.plan_style, self.perception) if choice)
 
 
@@ -70,12 +80,14 @@ class Stage:
         profile = load_profile(path)
         changes = {
             name: value
-            for name in ("plan_style", "perception")
+            for name in ("plan_style", "perception", "graph")
             if (value := getattr(manner, name)) is not None
         }
         strategy = profile.strategy.model_copy(update=changes)
         memory = profile.memory.model_copy(update={"memory_service": False})
-        return profile.model_copy(update={"strategy": strategy, "memory": memory})
+        documents = profile.documents.model_copy(update={"folders": (str(DOCUMENTS),)})
+        changed = {"strategy": strategy, "memory": memory, "documents": documents}
+        return profile.model_copy(update=changed)
 
     def specs(self, names: Sequence[ServerName]) -> list[ServerSpec]:
         """How the named servers are started.
@@ -83,15 +95,18 @@ class Stage:
         Raises:
             PartsMissing: those of others are not installed.
         """
-        if {*names} - {"math"} and not STAMP.exists():
+        if {*names} - BUNDLED and not STAMP.exists():
             raise PartsMissing(
                 "mcp-server-time, -git and -filesystem are not installed: run "
                 "'python -m tests.real.install' (make eval does it by itself)"
             )
         profile_file = ROOT / "config" / "profiles.yaml"
+        profile, home = self.profile(Manner()), self.places.home
         bundled = {
-            entry.id: entry.spec(ROOT, profile_file.parent)
-            for entry in self.profile(Manner()).mcp_servers
+            entry.id: with_sections(
+                entry.spec(ROOT, profile_file.parent), profile, ROOT, home, os.environ
+            )
+            for entry in profile.mcp_servers
         }
         return [self._spec(name, bundled) for name in names]
 
@@ -133,8 +148,8 @@ class Stage:
 
     def _spec(self, name: ServerName, bundled: dict[str, ServerSpec]) -> ServerSpec:
         match name:
-            case "math":
-                return bundled["math"]
+            case "math" | "documents":
+                return bundled[name]
             case "time":
                 return python_server("time", "--local-timezone", "UTC")
             case "filesystem":

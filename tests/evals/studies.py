@@ -9,7 +9,7 @@ from modules.cli.composition import sandbox_limits
 from modules.offline.planner import OfflineModel
 from modules.sandbox import Sandbox
 from tests.benchmarks.environments import NotInstalled
-from tests.evals import report
+from tests.evals import report, team
 from tests.evals.ablation import Replay, ablated, ablated_fixtures
 from tests.evals.dialogue import form_of
 from tests.evals.gsm8k import load_problems
@@ -59,12 +59,17 @@ class Evaluation:
                 await self._perception()
             case "gsm8k":
                 await self._gsm8k()
+            case "team":
+                await self._team()
 
     @property
     def questions(self) -> list[Question]:
         """Those that were chosen on the command line."""
+        return self._chosen(load_questions())
+
+    def _chosen(self, questions: Sequence[Question]) -> list[Question]:
         options = self.options
-        return choose(load_questions(), parts=options.parts, only=options.only, limit=options.limit)
+        return choose(questions, parts=options.parts, only=options.only, limit=options.limit)
 
     async def _tools(self) -> None:
         questions = [
@@ -169,6 +174,13 @@ class Evaluation:
         report.show("GSM8K with the math tools (gsm8k)", report.way_table(tools))
         report.show("GSM8K without any server", report.way_table(bare))
         report.show("… compared", report.paired("tools", "bare", tools, bare, lambda r: r.is_right))
+
+    async def _team(self) -> None:
+        questions = self._chosen(load_questions(team.REQUESTS))
+        by_mode = await team.asked_in_each_mode(self.stage, self.judge, questions, team.SERVERS)
+        for kind, title in team.KINDS.items():
+            told = f"{title}, by {self.stage.model.name}; {team.OWN}"
+            report.show(told, team.compared(by_mode, kind))
 
     async def _code_plans(self, questions: Sequence[Question], manner: Manner) -> dict[str, Record]:
         return await self._plans(self._plans_name(manner), questions, manner, ALL_SERVERS)

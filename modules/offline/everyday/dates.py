@@ -13,6 +13,7 @@ _UNIT_DAYS: Final = {"days?": 1, "weeks?": 7, "fortnights?": 14}
 def _shifted(unit: str, days: int) -> tuple[Rule, ...]:
     words = "day days week weeks fortnight fortnights"
     day = "(?:the )?(?:date|day)(?: of the week)?"
+    which = f"(?:(?:what|which) (?:date|day) (?:is|was|will be) |{_WHAT}(?:{day} )?)"
     return (
         rule(
             words,
@@ -31,12 +32,12 @@ def _shifted(unit: str, days: int) -> tuple[Rule, ...]:
         ),
         rule(
             words,
-            f"{_WHAT}(?:{day} )?<count:n> {unit} (?:after|from) <date:d>",
+            f"{which}<count:n> {unit} (?:after|from) <date:d>",
             lines=f"day = datetime.date(@d@) + datetime.timedelta(days=@n@ * {days})\n{_SHOWN}",
         ),
         rule(
             words,
-            f"{_WHAT}(?:{day} )?<count:n> {unit} before <date:d>",
+            f"{which}<count:n> {unit} before <date:d>",
             lines=f"day = datetime.date(@d@) - datetime.timedelta(days=@n@ * {days})\n{_SHOWN}",
         ),
     )
@@ -106,8 +107,8 @@ DATES: Final[tuple[Rule, ...]] = (
     ),
     rule(
         "days weeks",
-        "(?:how many |the number of )?days (?:are there |are |lie )?(?:between|from) <date:a> "
-        "(?:and|to|until|till) <date:b>",
+        "(?:(?:how many|the number of|count|count the|the) )?days (?:are there |are |lie )?"
+        "(?:between|from) <date:a> (?:and|to|until|till) <date:b>",
         lines="answer = abs((datetime.date(@b@) - datetime.date(@a@)).days)",
     ),
     rule(

@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 from core.base.text import lazy_pattern
 from modules.offline.arithmetic.tokens import NUMBER_WORDS, ORDINALS
 from modules.offline.plan_source import literal
-from modules.offline.tools.pieces import list_of
+from modules.offline.quotes.asking import asks_more
+from modules.offline.tools.pieces import list_of, pieces_of
 
 AS_NUMBER: Final = "answer = int(answer) if answer == int(answer) else float(answer)"
 """The last line of a rule whose value is a decimal: it is printed as other numbers are."""
@@ -113,10 +114,18 @@ def _word(text: str) -> str:
 
 
 def _text(text: str) -> str | None:
-    """A text that is meant literally: in quotes, or neither a file nor a thing that has a text."""
+    """A text that is meant literally: in quotes, or neither a file nor a thing that has a text.
+
+    None too where another request may begin in it.
+    """
     bare = text.strip()
-    is_named = _FILE.search(bare) or _THING.match(bare)
-    return None if is_named and not _is_quoted(bare) else _word(bare)
+    quotes = sum(piece.kind == "quoted" for piece in pieces_of(bare))
+    if _is_quoted(bare):
+        return _word(bare) if quotes < 2 else None
+    if _FILE.search(bare) or _THING.match(bare) or quotes:
+        return None
+    is_more = " " in bare and (asks_more(bare) or _MORE.search(bare))
+    return None if is_more else _word(bare)
 
 
 def _phrase(text: str) -> str | None:
@@ -137,6 +146,8 @@ def _numbers(text: str) -> str | None:
 
 
 def _list(text: str) -> str | None:
+    if _MORE_OF_LIST.search(text):
+        return None
     items = [_unquoted(item) for item in _items(text)]
     return literal([*items]) if 1 < len(items) <= MAX_ITEMS else None
 
@@ -160,6 +171,14 @@ _THING: Final = lazy_pattern(
     r"|(?:it|them|this|that|these|those|everything)$",
     re.IGNORECASE,
 )
+
+_MORE: Final = lazy_pattern(
+    r"\bhow (?:many|much|often|long)\b|\b(?:plus|minus|times|divided by) [\d(]"
+    r"|\b(?:in|to|into) (?:upper|lower|title|capital)",
+    re.IGNORECASE,
+)
+_MORE_OF_LIST: Final = lazy_pattern(r"\bthen\s+\S|[.!?]\s+\S|\b(?:it|them)\b", re.IGNORECASE)
+"""A text, or a list, that has such words without quotes around it may go on as another request."""
 
 _AND: Final = lazy_pattern(r"\s*,?\s+and\s+", re.IGNORECASE)
 

@@ -56,6 +56,8 @@ CASES: Final[tuple[tuple[str, str], ...]] = (
     ("what day was 4 July 1776", "Thursday"),
     ("how many days between 2026-01-01 and December 25, 2026", "358"),
     ("3 weeks after 2026-11-22", "Sunday, 2026-12-13"),
+    ("what date is 3 weeks after 2026-11-22?", "Sunday, 2026-12-13"),
+    ("the days from 2026-01-01 to 2026-01-31", "30"),
     ("is 2024 a leap year?", "yes, 2024 is a leap year"),
     ("was 1900 a leap year", "no, 1900 is not a leap year"),
 )

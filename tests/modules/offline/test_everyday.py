@@ -92,6 +92,37 @@ async def test_what_only_looks_like_an_everyday_request_is_no_such(request_text:
     assert (await Bench().run(request_text)).declined
 
 
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "how many letters are in strawberry? How many days are between 2026-03-01 and 2026-04-16?",
+        "count the words in 'to be or not' and the days from 2026-01-01 to 2026-01-31",
+        "how many words are in 'a b' and the letters in 'x y'",
+        "how many letters are in sea and how many are in lake",
+        "reverse lantern, then take the first three letters",
+        "reverse the word harbour. What is the length of lighthouse?",
+        "length of hello plus 3",
+        "write hello in upper case and lantern in lower case",
+        "sort pear, apple and fig, then reverse them",
+    ],
+)
+async def test_a_text_does_not_swallow_the_request_behind_it(request_text: str) -> None:
+    assert (await Bench().run(request_text)).declined
+
+
+@pytest.mark.parametrize(
+    ("request_text", "answer"),
+    [
+        ("reverse the word then", "neht"),
+        ("how many words are in 'stop now, then add 5 and go'", "7"),
+        ("how many words are in 'don't stop now, then go'", "5"),
+        ("sort read, write, execute", "execute, read, write"),
+    ],
+)
+async def test_a_word_or_a_text_in_quotes_is_taken_as_it_is(request_text: str, answer: str) -> None:
+    assert (await Bench().run(request_text)).answer == answer
+
+
 async def test_what_day_it_is_comes_from_the_clock() -> None:
     before = date.today()
     answer = (await Bench().run("what is the date in 2 weeks?")).answer

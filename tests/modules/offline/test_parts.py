@@ -39,6 +39,12 @@ JOINED = (
         "2^8: 256\nthe length of 'four': 4",
     ),
     ("compare 3 squared, 4 squared and 2^5", "3 squared: 9\n4 squared: 16\n2^5: 32"),
+    (
+        "count the words in 'to be or not' and the days from 2026-01-01 to 2026-01-31, "
+        "then add them",
+        "34",
+    ),
+    ("how many vowels are in education? How many words are in 'a b c'? Multiply both.", "15"),
     ("what is 17*23? is 7 prime?", "what is 17*23: 391\nis 7 prime: yes, 7 is prime"),
 )
 

@@ -21,8 +21,16 @@ INDEPENDENT = (
     "What does the lease say about pets? What do the rules say about noise? Write one summary.",
     "Explain the causes of WWI, describe the causes of WWII, and compare them",
     "find out where tea comes from and where milk comes from, then write a summary of both",
+    "1. the cube root of 2197 2. 7 choose 3 3. add both results",
+    "Is 391 prime? What day of the week is 2027-05-14? List both answers.",
+    "According to my notes, what is the rent? According to my notes, who is the owner? List both.",
+    "a) the sum of the primes below 30 b) the sum of 1 to 12 c) the digits of 2^20",
+    "Find the year of the lease, find the deposit, and give me the sum of both numbers",
 )
 CALLS_OF_ONE_PLAN = (
+    "compare 3 km in miles and 5 kg in pounds",
+    "factorial of 5, factorial of 6 and factorial of 7, then average them",
+    "Square root of 1764; 5 factorial; 300 / 8; then find the smallest of all the results",
     "factorial of 12 and 15% of 80, then add them",
     "what is 17*23 and the square root of 144; then add the results",
     "compute 12!, 3^20 and 15% of 80, then list them",
@@ -42,7 +50,6 @@ ONE_PLAN = (
     "Find the largest file, then read it, then summarize it",
     "What is 15% of 80 and is that more than 10?",
     "Read the lease. Then find the notice period in it. Then compute the date before that.",
-    "compare 3 km in miles and 5 kg in pounds",
     "translate 'good morning' into French and German",
     "Who wrote Faust and when was it published?",
     "take 10, double it, add 3, then multiply the result by 4",
@@ -51,6 +58,8 @@ ONE_PLAN = (
     "1. open notes.txt 2. take its second line 3. reverse it",
     "write a short poem about the sea and the sky",
     "for each number from 1 to 5 compute its square, and print each of them",
+    "Is 391 prime? Then double the sum, and list both.",
+    "Factorial of 6; divide the result by 9; then find the largest of these",
     "find the capital of France, then find its population, then compute the square root of that",
 )
 
