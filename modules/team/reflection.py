@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from core.base.frozen import frozen
 from core.base.text import clause, one_line, shorten
-from core.errors import BudgetSpent, ModelUnavailable
+from core.errors import BudgetSpent, ModelUnavailable, UserError
 from core.events import Emit, Judged, Verdict
 from core.ports import CountingModel, ModelRequest
 from core.provenance.borders import Borders
@@ -79,7 +79,7 @@ class Reflection:
         if judgement is None and self._model.traits.reads_text:
             try:
                 judgement = await self._ask(request, outcome, board)
-            except (ModelUnavailable, BudgetSpent) as error:
+            except (ModelUnavailable, BudgetSpent, UserError) as error:
                 reason = f"every part has its result; nobody judged them: {clause(str(error))}"
                 judgement = Judgement("satisfied", one_line(reason, TOLD_CHARACTERS_MAX))
         judgement = judgement or Judgement("satisfied", "every part has its result")
