@@ -1,30 +1,14 @@
 """The first run at a terminal: a profile of one's own is offered once, and never in a pipe."""
 
-import time
 from pathlib import Path
 
 from modules.cli.first_run import GOES_ON
 from tests.command_line import agent, script, without_servers
 from tests.processes.conftest import PROMPT, OpenScreen
 from tests.processes.test_typing import CTRL_C, leave
-from tests.screens import ScreenTerminal
 
 OFFERED = "Enter sets them up"
 HINTED = "no profile of yours so far"
-
-
-def press_enter_until(terminal: ScreenTerminal, shown: str) -> str:
-    """The screen once it shows that; a key that comes while the terminal changes hands is lost."""
-    due = 0.0
-
-    def is_there(text: str) -> bool:
-        nonlocal due
-        if shown not in text and time.monotonic() >= due:
-            terminal.send("\r")
-            due = time.monotonic() + 3
-        return shown in text
-
-    return terminal.until(is_there)
 
 
 def test_enter_sets_a_profile_up_and_it_counts_at_once(
@@ -40,9 +24,11 @@ def test_enter_sets_a_profile_up_and_it_counts_at_once(
     terminal.send("/init\r")
     terminal.until(lambda text: text.count("documents folder [") == 2)
     terminal.send("papers\r")
-    terminal.shows("profiles.yaml? [Y/n]")
-    press_enter_until(terminal, "Enter for none")
-    shown = press_enter_until(terminal, "counts from the next request on")
+    terminal.shows("[Y/n]")
+    terminal.send("\r")
+    terminal.shows("Enter for none")
+    terminal.send("\r")
+    shown = terminal.shows("counts from the next request on")
     assert "server 'documents' has another entry now" in shown
     assert "papers" in (tmp_path / "config" / "profiles.yaml").read_text(encoding="utf-8")
     leave(terminal)
