@@ -93,6 +93,7 @@ class GraphRun:
         self._deadline_seconds = deadline_seconds
         self._slots = asyncio.Semaphore(max_parallel)
         self._states: dict[str, SubtaskState] = dict.fromkeys(graph.ids, "pending")
+        self._ended: dict[str, Result] = {}
         self._results: dict[str, str] = {}
         self._reasons: dict[str, str] = {}
         self._notes: dict[str, str] = {}
@@ -148,12 +149,14 @@ class GraphRun:
         """Run a subtask until it works, or has failed often enough."""
         tries = 1 if subtask.critical else TRIES
         asked, texts = filled(subtask, self._results)
+        self._ended.pop(subtask.id, None)  # of another plan, which failed
         async with self._slots:
             for attempt in range(1, tries + 1):
                 await self._change(subtask, "running", attempt)
                 began = self._clock()
                 result = await self._within_deadline(subtask, asked, texts, attempt)
                 if result.ok or not result.again or attempt == tries:
+                    self._ended[subtask.id] = result  # it counts, also if telling it is cut off
                     state: SubtaskState = "completed" if result.ok else "failed"
                     await self._change(subtask, state, attempt, result.text, self._clock() - began)
                     return result
@@ -178,12 +181,10 @@ class GraphRun:
             _CriticalFailed: it failed, and nothing else is of use.
         """
         result = task.result()
+        self._take(id_, result)
         if result.ok:
-            self._results[id_] = result.text
-            self._notes |= {id_: result.note} if result.note else {}
             sorter.done(id_)
             return sorter
-        self._reasons[id_] = result.text
         other = await self._planned_anew(self._graph[id_], result.text) if result.again else None
         if other is not None:
             return await self._go_on_with(other, id_, result.text)
@@ -193,6 +194,13 @@ class GraphRun:
         if self._graph[id_].critical:
             raise _CriticalFailed(f"{id_} failed, without which the rest is of no use")
         return sorter
+
+    def _take(self, id_: str, result: Result) -> None:
+        if result.ok:
+            self._results[id_] = result.text
+            self._notes |= {id_: result.note} if result.note else {}
+        else:
+            self._reasons[id_] = result.text
 
     async def _planned_anew(self, failed: Subtask, reason: str) -> TaskGraph | None:
         """Another graph, unless there have been too many, or it is one that failed already."""
@@ -232,11 +240,10 @@ class GraphRun:
         running, self._running = self._running, {}
         for task in running:
             task.cancel()
-        if running:
-            await asyncio.wait(running)
-        for task, id_ in running.items():
-            if not task.cancelled() and task.exception() is None and task.result().ok:
-                self._results[id_] = task.result().text
+        await asyncio.gather(*running, return_exceptions=True)
+        for id_ in running.values():
+            if id_ in self._ended:
+                self._take(id_, self._ended[id_])
 
     async def _tell_rest(self) -> None:
         """What never began, or was ended, is cancelled."""
