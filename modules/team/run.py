@@ -179,7 +179,7 @@ class TeamRun:
         seconds = whole.agent_profile.team.ask_seconds
         self._needs = Needs(self._settings.ask, seconds, self._asking)
         self._clock = clock
-        self._trusted: frozenset[str] = frozenset()
+        self._trusted: frozenset[Subtask] = frozenset()
         self._answer: str | None = None
         self._tally = _Tally()
         self._models: dict[str, ModelManager] = {}
@@ -330,7 +330,7 @@ class TeamRun:
         """
         known = self._known
         if is_users or known is None or not known.is_tainted:
-            self._trusted = frozenset(subtask.description for subtask in graph.subtasks)
+            self._trusted = frozenset(graph.subtasks)
         self._answer = graph.results[0] if len(graph.results) == 1 else None
 
     @property
@@ -354,7 +354,7 @@ class TeamRun:
         given = [TextInput(name, text) for name, text in this.texts.items()]
         if (failure := self._tally.failures.get(subtask.id)) is not None:
             given.append(TextInput(FAILURE_TEXT, failure))
-        is_said = subtask.description in self._trusted
+        is_said = subtask in self._trusted  # the whole of it: what is expected is asked, too
         is_answer = subtask.id == self._answer
         part = Part(asked, tuple(given), is_said, is_answer, subtask, this.answer)
         context = self._begin(part, model, this)
