@@ -32,6 +32,7 @@ from core.events import (
 )
 from core.loop import AgentLoop
 from core.ports import CountingModel, Dispatcher
+from core.provenance.guard import guard_of
 from core.provenance.known import Known
 from core.run.answer import INTERRUPTED, with_sources
 from core.team.graph import GraphOutcome, Subtask, TaskGraph
@@ -465,11 +466,18 @@ class TeamRun:
             answer = found[0][1] if len(found) == 1 else "\n\n".join(parts)
             noted = (f"({id_}: {note})" for id_, note in graph.notes.items())
             answer = "\n\n".join((answer, *noted))
-            whole = RunOutcome("done", with_sources(answer, steps), "", steps)
+            answer = with_sources(self._without_unknown_images(answer), steps)
+            whole = RunOutcome("done", answer, "", steps)
         else:
             whole = RunOutcome("no_answer", None, _why_not(graph), steps)
         graph = replace(graph, roles=dict(self._roles))
         return replace(whole, graph=graph, durations=self._tally.durations)
+
+    def _without_unknown_images(self, answer: str) -> str:
+        """As each part's run has it of its own text, of what the texts make together."""
+        whole = self._whole
+        guard = guard_of(whole.provenance, lambda: whole.dispatcher.catalog, whole.said)
+        return answer if guard is None else guard.without_unknown_images(answer)
 
 
 def given_graph(graph: TaskGraph) -> Choose:
