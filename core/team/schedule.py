@@ -6,15 +6,19 @@ possible, what depends on it is blocked, the rest goes on, and the outcome says 
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from graphlib import TopologicalSorter
 from typing import Final, Protocol, TypeAlias
 
 from core.base.clock import Clock
 from core.base.frozen import frozen
-from core.errors import BudgetSpent
+from core.base.text import one_line
+from core.errors import BudgetSpent, CortexError
 from core.events import Replanned, SubtaskChanged
 from core.team.graph import GraphOutcome, Subtask, SubtaskState, TaskGraph, filled
+
+_log = logging.getLogger(__name__)
 
 MAX_PARALLEL: Final = 8
 """So many subtasks run at once; each waits for models and tools most of the time."""
@@ -22,6 +26,9 @@ TRIES: Final = 3
 """So often is a subtask tried before it is planned anew."""
 
 REPLANS_MAX: Final = 3
+
+BUG_CHARACTERS: Final = 300
+"""How much is told of what a subtask raised that nobody foresaw; the log has the rest."""
 
 DEADLINE_SECONDS: Final = 600.0
 """Longest run of one subtask; one that never answers costs itself and not the others."""
@@ -180,7 +187,10 @@ class GraphRun:
             BudgetSpent: the subtask could not be paid for.
             _CriticalFailed: it failed, and nothing else is of use.
         """
-        result = task.result()
+        result = _result(task)
+        if self._states[id_] in ("ready", "running"):  # it raised something, and told nobody
+            attempt = self._attempts.get(id_, 1)
+            await self._change(self._graph[id_], "failed", attempt, result.text)
         self._take(id_, result)
         if result.ok:
             sorter.done(id_)
@@ -262,6 +272,22 @@ class GraphRun:
             elif seconds:
                 self._seconds[subtask.id] = seconds
             await self._tell(SubtaskChanged(subtask, state, attempt, text, seconds))
+
+
+def _result(task: asyncio.Task[Result]) -> Result:
+    """What a subtask's task came to; what it raised is why it failed.
+
+    Raises:
+        BudgetSpent: it could not be paid for.
+    """
+    error = task.exception()
+    if error is None or isinstance(error, BudgetSpent):
+        return task.result()
+    if isinstance(error, CortexError):
+        return Result(False, str(error), again=False)
+    _log.error("a subtask ended in a bug", exc_info=error)
+    told = one_line(f"{type(error).__name__}: {error}", BUG_CHARACTERS)
+    return Result(False, f"it met a bug of ours ({told})", again=False)
 
 
 class _CriticalFailed(Exception):
