@@ -216,6 +216,9 @@ class GraphRun:
         """Another graph, unless there have been too many, or it is one that failed already."""
         if self._replan is None or len(self._tried_graphs) > REPLANS_MAX:
             return None
+        lost = {failed.id, *self._graph.after(failed.id)}
+        if any(self._graph[id_].needs is not None for id_ in lost):
+            return None  # another plan would do without the person who has to be asked
         other = await self._replan(self._graph, failed, reason, dict(self._results))
         if other is None or any(other.is_same_as(tried) for tried in self._tried_graphs):
             return None

@@ -254,6 +254,18 @@ async def test_a_graph_that_failed_is_not_tried_again_under_other_names() -> Non
     assert "bb" not in outcome.states
 
 
+async def test_what_a_person_has_to_allow_is_not_planned_without_the_person() -> None:
+    pays = Subtask("pay", "pay {{b}}", needs="approval")
+    planner = Planner(
+        graph(subtask("a"), subtask("b2", "from {{a}}"), subtask("pay", "pay {{b2}}"))
+    )
+    outcome = await Team(failing("b")).run(
+        graph(subtask("a"), subtask("b", "use {{a}}"), pays), replan=planner
+    )
+    assert planner.asked == []
+    assert outcome.states == {"a": "completed", "b": "failed", "pay": "blocked"}
+
+
 async def test_planning_anew_comes_to_an_end() -> None:
     graphs = [graph(subtask(f"b{n}", f"way {n}", critical=True)) for n in range(REPLANS_MAX + 5)]
     planner = Planner(*graphs[1:])
