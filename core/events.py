@@ -382,9 +382,12 @@ class EventChannel:
     def __init__(self) -> None:
         """Hold nothing yet; queue and task belong to one `stream` call."""
         self._queue: asyncio.Queue[tuple[Event, asyncio.Future[None]] | None] = asyncio.Queue()
+        self._is_closed = False
 
     async def emit(self, event: Event) -> None:
-        """Hand over one event and wait until the reader is done with it."""
+        """Hand over one event and wait until the reader is done with it; nothing if it has left."""
+        if self._is_closed:
+            return
         read = asyncio.get_running_loop().create_future()
         self._queue.put_nowait((event, read))
         await read
@@ -403,6 +406,9 @@ class EventChannel:
                     read.set_result(None)
             await task
         finally:
+            # Work that was interrupted takes the second cancellation for the first, and ends by
+            # telling so: it must not wait for a reader that waits for its end.
+            self._is_closed = True
             if not task.done():
                 task.cancel()
                 await asyncio.wait({task})

@@ -6,6 +6,7 @@ a file, the offline planner), `problems` says what keeps it from running, in wor
 """
 
 import json
+import keyword
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -24,6 +25,9 @@ TEXT_CHARACTERS_MAX: Final = 4_000
 
 ID_FORM: Final = lazy_pattern(r"[a-z][a-z0-9_]{0,39}")
 """An id names a variable in the plans of those who use its result."""
+
+TAKEN_NAMES: Final = frozenset({"memory", "solve", "tools", *keyword.kwlist})
+"""Names that mean something else in plans, so that no result can have them."""
 
 _REFERENCE: Final = lazy_pattern(r"\{\{\s*([A-Za-z0-9_-]+)(?:\.([A-Za-z0-9_.-]+))?\s*\}\}")
 
@@ -253,6 +257,8 @@ def _missing(names: Sequence[str], known: Collection[str], what: str) -> Iterato
 def _wrong_words(subtask: Subtask) -> Iterator[str]:
     if ID_FORM.fullmatch(subtask.id) is None:
         yield ": an id is a small letter, then small letters, digits and _"
+    if subtask.id in TAKEN_NAMES:
+        yield " needs another id: this word means something else in plans"
     if not subtask.description.strip():
         yield " does not say what is to be done"
     if len(subtask.description) > TEXT_CHARACTERS_MAX:

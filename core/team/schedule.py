@@ -6,15 +6,19 @@ possible, what depends on it is blocked, the rest goes on, and the outcome says 
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from graphlib import TopologicalSorter
 from typing import Final, Protocol, TypeAlias
 
 from core.base.clock import Clock
 from core.base.frozen import frozen
-from core.errors import BudgetSpent
+from core.base.text import one_line
+from core.errors import BudgetSpent, CortexError
 from core.events import Replanned, SubtaskChanged
 from core.team.graph import GraphOutcome, Subtask, SubtaskState, TaskGraph, filled
+
+_log = logging.getLogger(__name__)
 
 MAX_PARALLEL: Final = 8
 """So many subtasks run at once; each waits for models and tools most of the time."""
@@ -22,6 +26,9 @@ TRIES: Final = 3
 """So often is a subtask tried before it is planned anew."""
 
 REPLANS_MAX: Final = 3
+
+BUG_CHARACTERS: Final = 300
+"""How much is told of what a subtask raised that nobody foresaw; the log has the rest."""
 
 DEADLINE_SECONDS: Final = 600.0
 """Longest run of one subtask; one that never answers costs itself and not the others."""
@@ -97,6 +104,7 @@ class GraphRun:
         self._deadline_seconds = deadline_seconds
         self._slots = asyncio.Semaphore(max_parallel)
         self._states: dict[str, SubtaskState] = dict.fromkeys(graph.ids, "pending")
+        self._ended: dict[str, Result] = {}
         self._results: dict[str, str] = dict(done or {})
         self._states |= dict.fromkeys(self._results, "completed")
         self._reasons: dict[str, str] = {}
@@ -153,12 +161,14 @@ class GraphRun:
         """Run a subtask until it works, or has failed often enough."""
         tries = 1 if subtask.critical else TRIES
         asked, texts = filled(subtask, self._results)
+        self._ended.pop(subtask.id, None)  # of another plan, which failed
         async with self._slots:
             for attempt in range(1, tries + 1):
                 await self._change(subtask, "running", attempt)
                 began = self._clock()
                 result = await self._within_deadline(subtask, asked, texts, attempt)
                 if result.ok or not result.again or attempt == tries:
+                    self._ended[subtask.id] = result  # it counts, also if telling it is cut off
                     state: SubtaskState = "completed" if result.ok else "failed"
                     await self._change(subtask, state, attempt, result.text, self._clock() - began)
                     return result
@@ -182,13 +192,14 @@ class GraphRun:
             BudgetSpent: the subtask could not be paid for.
             _CriticalFailed: it failed, and nothing else is of use.
         """
-        result = task.result()
+        result = _result(task)
+        if self._states[id_] in ("ready", "running"):  # it raised something, and told nobody
+            attempt = self._attempts.get(id_, 1)
+            await self._change(self._graph[id_], "failed", attempt, result.text)
+        self._take(id_, result)
         if result.ok:
-            self._results[id_] = result.text
-            self._notes |= {id_: result.note} if result.note else {}
             sorter.done(id_)
             return sorter
-        self._reasons[id_] = result.text
         other = await self._planned_anew(self._graph[id_], result.text) if result.again else None
         if other is not None:
             return await self._go_on_with(other, id_, result.text)
@@ -199,10 +210,20 @@ class GraphRun:
             raise _CriticalFailed(f"{id_} failed, without which the rest is of no use")
         return sorter
 
+    def _take(self, id_: str, result: Result) -> None:
+        if result.ok:
+            self._results[id_] = result.text
+            self._notes |= {id_: result.note} if result.note else {}
+        else:
+            self._reasons[id_] = result.text
+
     async def _planned_anew(self, failed: Subtask, reason: str) -> TaskGraph | None:
         """Another graph, unless there have been too many, or it is one that failed already."""
         if self._replan is None or len(self._tried_graphs) > REPLANS_MAX:
             return None
+        lost = {failed.id, *self._graph.after(failed.id)}
+        if any(self._graph[id_].needs is not None for id_ in lost):
+            return None  # another plan would do without the person who has to be asked
         other = await self._replan(self._graph, failed, reason, dict(self._results))
         if other is None or any(other.is_same_as(tried) for tried in self._tried_graphs):
             return None
@@ -237,11 +258,10 @@ class GraphRun:
         running, self._running = self._running, {}
         for task in running:
             task.cancel()
-        if running:
-            await asyncio.wait(running)
-        for task, id_ in running.items():
-            if not task.cancelled() and task.exception() is None and task.result().ok:
-                self._results[id_] = task.result().text
+        await asyncio.gather(*running, return_exceptions=True)
+        for id_ in running.values():
+            if id_ in self._ended:
+                self._take(id_, self._ended[id_])
 
     async def _tell_rest(self) -> None:
         """What never began, or was ended, is cancelled."""
@@ -260,6 +280,22 @@ class GraphRun:
             elif seconds:
                 self._seconds[subtask.id] = seconds
             await self._tell(SubtaskChanged(subtask, state, attempt, text, seconds))
+
+
+def _result(task: asyncio.Task[Result]) -> Result:
+    """What a subtask's task came to; what it raised is why it failed.
+
+    Raises:
+        BudgetSpent: it could not be paid for.
+    """
+    error = task.exception()
+    if error is None or isinstance(error, BudgetSpent):
+        return task.result()
+    if isinstance(error, CortexError):
+        return Result(False, str(error), again=False)
+    _log.error("a subtask ended in a bug", exc_info=error)
+    told = one_line(f"{type(error).__name__}: {error}", BUG_CHARACTERS)
+    return Result(False, f"it met a bug of ours ({told})", again=False)
 
 
 class _CriticalFailed(Exception):

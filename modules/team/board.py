@@ -67,9 +67,11 @@ class Coordinator:
         is_told_last = isinstance(event, SubtaskChanged)
         if not is_told_last:
             await self._emit(event)
-        await self._note(event)
-        if is_told_last:
-            await self._emit(event)
+        try:
+            await self._note(event)
+        finally:  # a run that is interrupted meanwhile has come to this all the same
+            if is_told_last:
+                await self._emit(event)
 
     async def _note(self, event: Event) -> None:
         match event:

@@ -33,6 +33,7 @@ from core.events import (
 )
 from core.loop import AgentLoop
 from core.ports import CountingModel, Dispatcher
+from core.provenance.guard import guard_of
 from core.provenance.known import Known
 from core.run.answer import INTERRUPTED, with_sources
 from core.team.graph import GraphOutcome, Subtask, TaskGraph
@@ -195,7 +196,7 @@ class TeamRun:
         seconds = whole.agent_profile.team.ask_seconds
         self._needs = Needs(self._settings.ask_person, seconds, self._asking)
         self._clock = clock
-        self._trusted: frozenset[str] = frozenset()
+        self._trusted: frozenset[Subtask] = frozenset()
         self._is_anybodys = False
         self._inputs: set[str] = set()
         self._run_of_graph: GraphRun | None = None
@@ -349,7 +350,7 @@ class TeamRun:
                 if id_ in other.ids and other[id_] == before[id_]
             }
             again = await self._graph_run(other, kept, work).run()
-            if not {*self._wanted(again.graph)} <= again.results.keys():
+            if self._is_answered(outcome) and not self._is_answered(again):
                 break  # what there was before is the better answer
             outcome = again.behind(outcome)
         return outcome
@@ -375,8 +376,9 @@ class TeamRun:
             other = await work.replan(outcome.graph, last, reason, done)
         except BudgetSpent:
             return None  # the answer that there is has been paid for
-        if other is not None:
-            await work.coordinator.tell(Replanned(last.id, reason, other))
+        if other is None or other.is_same_as(outcome.graph):
+            return None
+        await work.coordinator.tell(Replanned(last.id, reason, other))
         return other
 
     def _coordinator(self, emit: Emit) -> Coordinator:
@@ -410,10 +412,13 @@ class TeamRun:
         if self._is_anybodys:
             self._trusted = frozenset()
         elif is_users or known is None or not known.is_tainted:
-            self._trusted = frozenset(subtask.description for subtask in graph.subtasks)
+            self._trusted = frozenset(graph.subtasks)
         self._inputs |= {*graph.ids} - {*graph.results}
         wanted = self._wanted(graph)
         self._answer = wanted[0] if len(wanted) == 1 else None
+
+    def _is_answered(self, outcome: GraphOutcome) -> bool:
+        return {*self._wanted(outcome.graph)} <= outcome.results.keys()
 
     def _wanted(self, graph: TaskGraph) -> tuple[str, ...]:
         """The parts whose results are the answer: none that was an input before it was planned."""
@@ -440,7 +445,7 @@ class TeamRun:
         given = [TextInput(name, text) for name, text in this.texts.items()]
         if (failure := self._tally.failures.get(subtask.id)) is not None:
             given.append(TextInput(FAILURE_TEXT, failure))
-        is_said = subtask.description in self._trusted
+        is_said = subtask in self._trusted  # the whole of it: what is expected is asked, too
         is_answer = subtask.id == self._answer
         part = Part(asked, tuple(given), is_said, is_answer, subtask, this.answer)
         context = self._begin(part, model, this)
@@ -551,11 +556,18 @@ class TeamRun:
             answer = found[0][1] if len(found) == 1 else "\n\n".join(parts)
             noted = (f"({id_}: {note})" for id_, note in graph.notes.items())
             answer = "\n\n".join((answer, *noted))
-            whole = RunOutcome("done", with_sources(answer, steps), "", steps)
+            answer = with_sources(self._without_unknown_images(answer), steps)
+            whole = RunOutcome("done", answer, "", steps)
         else:
             whole = RunOutcome("no_answer", None, _why_not(graph), steps)
         graph = replace(graph, roles=dict(self._roles))
         return replace(whole, graph=graph, durations=self._tally.durations)
+
+    def _without_unknown_images(self, answer: str) -> str:
+        """As each part's run has it of its own text, of what the texts make together."""
+        whole = self._whole
+        guard = guard_of(whole.provenance, lambda: whole.dispatcher.catalog, whole.said)
+        return answer if guard is None else guard.without_unknown_images(answer)
 
 
 def given_graph(graph: TaskGraph, *, by_plan: bool = False) -> Choose:

@@ -51,3 +51,28 @@ async def test_work_without_events_ends() -> None:
         return
 
     assert [event async for event in EventChannel().stream(work)] == []
+
+
+async def test_work_that_tells_how_it_was_cancelled_does_not_wait_for_a_reader_that_has_left() -> (
+    None
+):
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def work(emit: Emit) -> None:
+        try:
+            begun.set()
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await emit(Notice("loop", "interrupted"))
+        ended.set()
+
+    async def read() -> None:
+        async for _ in EventChannel().stream(work):
+            raise AssertionError("there is no event")
+
+    reader = asyncio.create_task(read())
+    await begun.wait()
+    reader.cancel()
+    async with asyncio.timeout(5):
+        await asyncio.wait({reader})
+        await ended.wait()

@@ -56,6 +56,8 @@ def test_what_comes_after_a_subtask_needs_it(any_graph: TaskGraph) -> None:
         (graph(subtask("a", "", "b"), subtask("b", "", "a")), "wait for each other: "),
         (graph(subtask("a", "again {{a}}")), "a → a"),
         (graph(subtask("A b")), "an id is a small letter"),
+        (graph(subtask("class")), "needs another id: this word means something else in plans"),
+        (graph(subtask("memory")), "needs another id"),
         (graph(subtask("a", "  ")), "does not say what is to be done"),
         (graph(subtask("a", "x" * (TEXT_CHARACTERS_MAX + 1))), "has over 4,000 characters"),
         (graph(replace(subtask("a"), role="writr")), "'writr', a role that is not there; did you"),

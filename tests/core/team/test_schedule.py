@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import BudgetSpent
+from core.errors import BudgetSpent, UsageError
 from core.team.graph import Subtask, SubtaskState, TaskGraph
 from core.team.schedule import (
     REPLANS_MAX,
@@ -189,17 +189,25 @@ async def test_a_spent_budget_ends_all_and_keeps_what_is_done() -> None:
     assert team.running == set()
 
 
-async def test_a_bug_in_a_subtask_comes_out_with_nothing_left_running() -> None:
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (KeyError("odd"), "it met a bug of ours (KeyError: 'odd')"),
+        (UsageError("there is no model 'deap'"), "there is no model 'deap'"),
+    ],
+)
+async def test_what_a_subtask_raises_costs_it_alone(error: Exception, told: str) -> None:
     async def work(subtask: Subtask, attempt: int) -> Result:
         await asyncio.sleep(0)
         if subtask.id == "b":
-            raise KeyError("bug")
-        await asyncio.sleep(0)
+            raise error
         return Result(True, "x")
 
     team = Team(work)
-    with pytest.raises(KeyError):
-        await team.run(DIAMOND)
+    outcome = await team.run(DIAMOND)
+    assert outcome.states == {"a": "completed", "b": "failed", "c": "completed", "d": "blocked"}
+    assert outcome.reasons["b"] == told
+    assert team.states_of("b") == ["ready", "running", "failed"]
     assert team.running == set()
 
 
@@ -244,6 +252,18 @@ async def test_a_graph_that_failed_is_not_tried_again_under_other_names() -> Non
     outcome = await team.run(DIAMOND, replan=Planner(renamed))
     assert outcome.states["b"] == "failed"
     assert "bb" not in outcome.states
+
+
+async def test_what_a_person_has_to_allow_is_not_planned_without_the_person() -> None:
+    pays = Subtask("pay", "pay {{b}}", needs="approval")
+    planner = Planner(
+        graph(subtask("a"), subtask("b2", "from {{a}}"), subtask("pay", "pay {{b2}}"))
+    )
+    outcome = await Team(failing("b")).run(
+        graph(subtask("a"), subtask("b", "use {{a}}"), pays), replan=planner
+    )
+    assert planner.asked == []
+    assert outcome.states == {"a": "completed", "b": "failed", "pay": "blocked"}
 
 
 async def test_planning_anew_comes_to_an_end() -> None:
