@@ -269,7 +269,7 @@ class TeamRun:
 
         asker = self._model.part()
         team, teamwork = self._team(asker, coordinator)
-        if wrong := team.problems(graph):
+        if wrong := await self._problems(team, graph):
             return _without_answer("failed", f"the graph can't run: {'; '.join(wrong)}")
 
         async def subtask(
@@ -323,6 +323,13 @@ class TeamRun:
         reads = model.traits.reads_text
         judge, estimate = (judge_by(model), estimate_by(model)) if reads else (None, None)
         return team, Teamwork(team, section, note, coordinator.bus.send, time.time, judge, estimate)
+
+    async def _problems(self, team: Team, graph: TaskGraph) -> tuple[str, ...]:
+        """Why the team can't do the graph; a tool that is missing may be one of a further server."""
+        wrong = team.problems(graph)
+        return (
+            team.problems(graph) if wrong and await self._whole.dispatcher.learn_more() else wrong
+        )
 
     def _plan(self, graph: TaskGraph, *, is_users: bool = False) -> None:
         """Go by a graph: what it asks is the user's word unless a text of others had a say in it.
