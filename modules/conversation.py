@@ -350,7 +350,9 @@ class Conversation:
             graph = self._team.named_workflow(request)
         session = self._session()
         # A task of its own: servers that start for the first time may take long.
-        self._preparation = asyncio.create_task(self._prepare(request, session, texts, by_hand))
+        self._preparation = asyncio.create_task(
+            self._prepare(request, session, texts, by_hand, graph)
+        )
         try:
             await asyncio.wait({self._preparation})
             if self._preparation.cancelled():
@@ -378,7 +380,12 @@ class Conversation:
         return RunOutcome("done", answer=help_page(here), message="")
 
     async def _prepare(
-        self, request: str, session: "_Session", texts: tuple[TextInput, ...], by_hand: ByHand
+        self,
+        request: str,
+        session: "_Session",
+        texts: tuple[TextInput, ...],
+        by_hand: ByHand,
+        graph: TaskGraph | None,
     ) -> "_Prepared":
         """What a run works with: the session as it is on the disk, and the tools."""
         memory = session.memory
@@ -438,6 +445,8 @@ class Conversation:
             provenance=provenance,
             readable=guided.variables,
         )
+        if graph is not None:
+            await self._team.check(context, graph)
         return _Prepared(context, make_parts)
 
     def _run_of(

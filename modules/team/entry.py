@@ -56,6 +56,21 @@ class TeamEntry:
         team = self.model_named, self.ask_person
         return with_workflows_inside(tools, self.home, team, whole, model, make_parts)
 
+    async def check(self, context: AgentContext, graph: TaskGraph) -> None:
+        """Make sure that the team can do the user's graph.
+
+        A tool that nobody knows may be one of a server that was not needed so far.
+
+        Raises:
+            UsageError: it can't.
+        """
+        from modules.team.roles import Team
+
+        team = Team(context.agent_profile.team, context.dispatcher)
+        while wrong := team.problems(graph):
+            if not await context.dispatcher.learn_more():
+                raise UsageError(f"the graph can't run: {'; '.join(wrong)}")
+
     def run(
         self,
         context: AgentContext,
@@ -63,11 +78,7 @@ class TeamEntry:
         make_parts: Callable[..., Parts],
         graph: TaskGraph | None,
     ) -> RequestRun:
-        """A run that may go in parts: by the user's graph, else by one that is written for it.
-
-        Raises:
-            UsageError: the team can't do the user's graph.
-        """
+        """A run that may go in parts: by the user's graph, else by one that is written for it."""
         from modules.team.writing import run_in_parts
 
         return run_in_parts(context, model, make_parts, self.model_named, self.ask_person, graph)

@@ -18,7 +18,7 @@ from config.schema import GraphMode, TeamSection
 from core.base.frozen import frozen
 from core.base.text import counted, one_line, shorten
 from core.context import AgentContext
-from core.errors import ModelUnavailable, UsageError
+from core.errors import ModelUnavailable
 from core.events import ActionChosen
 from core.ports import CountingModel, DecisionInputs, ModelRequest
 from core.provenance.borders import Borders
@@ -40,7 +40,7 @@ from modules.planning.prompt.past import past_text
 from modules.planning.prompt.template import load_prompt
 from modules.team.choosing import choose_action
 from modules.team.needs import AskPerson
-from modules.team.roles import GENERALIST, Team, roles_of
+from modules.team.roles import GENERALIST, roles_of
 from modules.team.run import Chosen, MakeParts, TeamRun, TeamSettings, given_graph
 from modules.team.workflow import checked_workflow, load_workflow, workflow_text
 
@@ -143,19 +143,9 @@ def run_in_parts(
     ask_person: AskPerson | None,
     graph: TaskGraph | None,
 ) -> TeamRun:
-    """A run that may go in parts: by the user's graph, else by one that is written for it.
-
-    Raises:
-        UsageError: the team can't do the user's graph.
-    """
+    """A run that may go in parts: by the user's graph, else by one that is written for it."""
     writer = writer_for(context)
-    if graph is None:
-        choose = writer.choose
-    else:
-        team = Team(context.agent_profile.team, context.dispatcher)
-        if wrong := team.problems(graph):
-            raise UsageError(f"the graph can't run: {'; '.join(wrong)}")
-        choose = given_graph(graph)
+    choose = writer.choose if graph is None else given_graph(graph)
     settings = TeamSettings(writer.replan, model_named, ask_person)
     return TeamRun(context, model, make_parts, choose, settings)
 

@@ -11,10 +11,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.errors import ModelUnavailable
+from config.schema import TeamSection
+from core.errors import ModelUnavailable, UsageError
 from core.events import (
     Event,
     GraphPlanned,
@@ -26,17 +28,20 @@ from core.events import (
 )
 from core.ports import ModelReply, ModelRequest, ModelTraits, ReplyDelta
 from core.session import MultiMCP
-from core.team.graph import SubtaskState, TaskGraph
+from core.team.graph import Subtask, SubtaskState, TaskGraph
 from core.team.schedule import REPLANS_MAX, TRIES
 from core.turn import RunOutcome, Usage
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager
+from modules.models.scripted import PacedReply
 from modules.models.serving.budget import RunLimits
 from modules.models.serving.watched import deltas_of
 from modules.sandbox import Sandbox
+from modules.trace.decisions import board_of
+from tests.core.dispatch.fixture_servers import server
 from tests.core.team.graphs import random_graphs
 from tests.doubles import profile
-from tests.modules.team.test_run import ENOUGH, answer, plan
+from tests.modules.team.test_run import ENOUGH, Played, answer, by_words, plan
 
 TOKENS: Final = 50
 """What each request to the model takes."""
@@ -310,3 +315,114 @@ def test_the_budget_is_passed_by_no_more_than_the_requests_under_way(
     assert_consistent(outcome)
     assert outcome.usage.tokens == model.tokens
     assert model.tokens < most + model.most_under_way * TOKENS
+
+
+# One fault after the other.
+
+
+async def test_a_tool_of_a_server_that_nobody_has_asked_yet_is_no_missing_one(
+    tmp_path: Path,
+) -> None:
+    part = Subtask("one", "say it", tools=("able.echo",))
+    servers = MultiMCP([server("able"), server("sums")])
+    played = Played(tmp_path, by_words(say_it=answer("it")), servers=servers)
+    outcome = await played.ask(TaskGraph("what the sums server says", (part,)))
+    assert outcome.answer == "it"
+
+
+async def test_a_tool_that_is_missing_is_told_before_anything_runs(tmp_path: Path) -> None:
+    played = Played(tmp_path, by_words())
+    part = Subtask("one", "say it", tools=("able.ecko",))
+    with pytest.raises(UsageError, match=r"'able.ecko', a tool that is not there; did you mean"):
+        await played.ask(TaskGraph("say it", (part,)))
+    assert not played.model.requests
+
+
+async def test_a_worker_that_raises_costs_its_own_part(tmp_path: Path) -> None:
+    def replies(prompt: str) -> str:
+        if "second fact" in prompt:
+            raise KeyError("odd")
+        return answer("one")
+
+    played = Played(tmp_path, replies)
+    outcome = await played.ask()
+    assert outcome.status == "no_answer"
+    assert "second: it met a bug of ours (KeyError: 'odd'). 1 part of 3" in outcome.message
+    assert outcome.graph is not None
+    assert outcome.graph.results == {"first": "one"}
+    assert played.of(RunFinished) == [RunFinished(outcome)]
+
+
+async def test_a_worker_that_hangs_costs_its_own_part(tmp_path: Path) -> None:
+    never = PacedReply(ModelReply(answer("late")), after=3_000)
+    hangs = Subtask("hangs", "hang", critical=True)
+    none = json.dumps({"subtasks": []})
+    played = Played(
+        tmp_path,
+        by_words(To_be_replaced=none),
+        paced=[never],
+        team=TeamSection(deadline_seconds=0.2),
+    )
+    outcome = await played.ask(TaskGraph("hang", (hangs, Subtask("next", "go on after {{hangs}}"))))
+    assert outcome.graph is not None
+    assert outcome.graph.states == {"hangs": "failed", "next": "blocked"}
+    assert outcome.graph.reasons["hangs"] == "no result within 0.2 s"
+
+
+FACT = plan("""return 'FINAL_ANSWER: {"roof": {"colour": "%s"}}'""")
+SEEN = plan(
+    """seen = await tools.echo(text='blue')
+    return 'FINAL_ANSWER: {"roof": {"colour": "' + seen + '"}}'"""
+)
+
+
+async def test_of_two_that_contradict_who_has_a_source_is_right_and_the_board_tells(
+    tmp_path: Path,
+) -> None:
+    parts = (Subtask("first", "find the first fact"), Subtask("second", "find the second fact"))
+    replies = by_words(first_fact=FACT % "red", second_fact=SEEN)
+    played = Played(tmp_path, replies)
+    await played.ask(TaskGraph("tell of the roof", parts))
+    board = {(each.topic, each.key): each for each in board_of(await played.talk.loaded_items())}
+    assert board["facts", "roof.colour"].value == "blue"
+    assert board["facts", "roof.colour"].source == "able.echo"
+    decided = board["decisions", "facts.roof.colour"].value
+    assert "«blue»" in decided
+    assert "not «red»" in decided
+    assert decided.endswith("a source beats a memory")
+
+
+@pytest.mark.parametrize("under", ["one", "renamed"])
+async def test_a_replanning_that_repeats_itself_ends_in_a_plain_statement(
+    tmp_path: Path, under: str
+) -> None:
+    asked: list[str] = []
+
+    def replies(prompt: str) -> ModelReply:
+        if "To be replaced:" not in prompt:
+            return ModelReply("I won't", declined=True)
+        asked.append(prompt)
+        return ModelReply(json.dumps({"subtasks": [{"id": under, "description": "Do  it"}]}))
+
+    played = Played(tmp_path, replies, calls=40)
+    outcome = await played.ask(TaskGraph("one", (Subtask("one", "do it", critical=True),)))
+    assert (outcome.status, outcome.answer) == ("no_answer", None)
+    assert outcome.message.startswith("No answer: one failed, without which")
+    assert not played.of(Replanned)
+    assert all("this is what has failed" in prompt for prompt in asked[1:])
+    assert len(asked) == 3
+
+
+async def test_plans_that_take_turns_are_each_tried_once(tmp_path: Path) -> None:
+    def replies(prompt: str) -> ModelReply:
+        if "To be replaced:" not in prompt:
+            return ModelReply("I won't", declined=True)
+        other = "that" if "do: do it" in prompt else "it"
+        return ModelReply(json.dumps({"subtasks": [{"id": other, "description": f"do {other}"}]}))
+
+    played = Played(tmp_path, replies, calls=40)
+    outcome = await played.ask(TaskGraph("one", (Subtask("it", "do it", critical=True),)))
+    assert outcome.answer is None
+    assert len(played.of(Replanned)) == 1
+    begun = {e.subtask.id for e in played.events if isinstance(e, SubtaskChanged)}
+    assert begun == {"it", "that"}
