@@ -325,11 +325,11 @@ class TeamRun:
         return team, Teamwork(team, section, note, coordinator.bus.send, time.time, judge, estimate)
 
     async def _problems(self, team: Team, graph: TaskGraph) -> tuple[str, ...]:
-        """Why the team can't do the graph; a tool that is missing may be one of a further server."""
+        """Why the team can't do the graph; a missing tool is looked for on all servers."""
         wrong = team.problems(graph)
-        return (
-            team.problems(graph) if wrong and await self._whole.dispatcher.learn_more() else wrong
-        )
+        if wrong and await self._whole.dispatcher.learn_more():
+            return team.problems(graph)
+        return wrong
 
     def _plan(self, graph: TaskGraph, *, is_users: bool = False) -> None:
         """Go by a graph: what it asks is the user's word unless a text of others had a say in it.
