@@ -254,6 +254,16 @@ async def test_a_graph_that_failed_is_not_tried_again_under_other_names() -> Non
     assert "bb" not in outcome.states
 
 
+async def test_planning_anew_that_never_ends_holds_up_nothing() -> None:
+    async def replan(
+        graph: TaskGraph, failed: Subtask, reason: str, done: Mapping[str, str]
+    ) -> TaskGraph | None:
+        return await asyncio.get_running_loop().create_future()
+
+    outcome = await Team(failing("b")).run(DIAMOND, replan=replan, deadline_seconds=0.05)
+    assert outcome.states == {"a": "completed", "b": "failed", "c": "completed", "d": "blocked"}
+
+
 async def test_what_a_person_has_to_allow_is_not_planned_without_the_person() -> None:
     pays = Subtask("pay", "pay {{b}}", needs="approval")
     planner = Planner(
