@@ -202,7 +202,8 @@ class GraphRun:
             self._reasons.setdefault(user, f"it needs {id_}, which failed")
             await self._change(self._graph[user], "blocked", text=self._reasons[user])
         if self._graph[id_].critical:
-            raise _CriticalFailed(f"{id_} failed, without which the rest is of no use")
+            why = f"{id_} failed, without which the rest is of no use: {result.text}"
+            raise _CriticalFailed(why)
         return sorter
 
     def _take(self, id_: str, result: Result) -> None:
