@@ -207,7 +207,8 @@ class GraphRun:
             self._reasons.setdefault(user, f"it needs {id_}, which failed")
             await self._change(self._graph[user], "blocked", text=self._reasons[user])
         if self._graph[id_].critical:
-            raise _CriticalFailed(f"{id_} failed, without which the rest is of no use")
+            why = f"{id_} failed, without which the rest is of no use: {result.text}"
+            raise _CriticalFailed(why)
         return sorter
 
     def _take(self, id_: str, result: Result) -> None:
@@ -224,7 +225,11 @@ class GraphRun:
         lost = {failed.id, *self._graph.after(failed.id)}
         if any(self._graph[id_].needs is not None for id_ in lost):
             return None  # another plan would do without the person who has to be asked
-        other = await self._replan(self._graph, failed, reason, dict(self._results))
+        try:
+            async with asyncio.timeout(self._deadline_seconds):
+                other = await self._replan(self._graph, failed, reason, dict(self._results))
+        except TimeoutError:
+            return None
         if other is None or any(other.is_same_as(tried) for tried in self._tried_graphs):
             return None
         self._tried_graphs.append(other)

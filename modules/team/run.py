@@ -367,14 +367,15 @@ class TeamRun:
         """
         board = work.coordinator.board.view("reviewer")
         judged = await reflection.judge(self._whole.user_input, outcome, board)
-        if judged.verdict != "need_more" or work.replan is None:
-            return None
         last = outcome.graph[outcome.graph.results[-1]]
+        if judged.verdict != "need_more" or work.replan is None or last.needs is not None:
+            return None
         reason = f"the answer is not complete; missing: {'; '.join(judged.missing)}"
         done = {id_: text for id_, text in outcome.results.items() if id_ != last.id}
         try:
-            other = await work.replan(outcome.graph, last, reason, done)
-        except BudgetSpent:
+            async with asyncio.timeout(work.teamwork.section.deadline_seconds):
+                other = await work.replan(outcome.graph, last, reason, done)
+        except (BudgetSpent, TimeoutError):
             return None  # the answer that there is has been paid for
         if other is None or other.is_same_as(outcome.graph):
             return None

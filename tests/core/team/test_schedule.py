@@ -157,7 +157,7 @@ async def test_a_critical_one_is_not_tried_again_and_ends_the_rest() -> None:
         graph(subtask("key", critical=True), subtask("slow"), subtask("last", "", "key", "slow"))
     )
     assert outcome.states == {"key": "failed", "slow": "cancelled", "last": "blocked"}
-    assert "key failed" in outcome.stopped
+    assert outcome.stopped == "key failed, without which the rest is of no use: key"
     assert team.states_of("key").count("running") == 1
     assert team.running == set()
 
@@ -252,6 +252,16 @@ async def test_a_graph_that_failed_is_not_tried_again_under_other_names() -> Non
     outcome = await team.run(DIAMOND, replan=Planner(renamed))
     assert outcome.states["b"] == "failed"
     assert "bb" not in outcome.states
+
+
+async def test_planning_anew_that_never_ends_holds_up_nothing() -> None:
+    async def replan(
+        graph: TaskGraph, failed: Subtask, reason: str, done: Mapping[str, str]
+    ) -> TaskGraph | None:
+        return await asyncio.get_running_loop().create_future()
+
+    outcome = await Team(failing("b")).run(DIAMOND, replan=replan, deadline_seconds=0.05)
+    assert outcome.states == {"a": "completed", "b": "failed", "c": "completed", "d": "blocked"}
 
 
 async def test_what_a_person_has_to_allow_is_not_planned_without_the_person() -> None:
