@@ -20,6 +20,7 @@ from core.team.whiteboard import TOPICS
 from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import Json, JsonObject
 from modules.session.history import LEAVE, MODEL_CALLS, QUESTION, SUBTASK, TEAM, runs_in
+from modules.team.needs import PERSON
 from modules.terminal.streams import printable
 from modules.trace.spans import NUMBER_MAX, begun_at, result_of, tool_of
 
@@ -126,6 +127,7 @@ class _Reading:
         self._used: dict[str, list[MemoryItem]] = {}  # those of the last plan
         self._parts: list[MemoryItem] = []  # subtasks that ended
         self._entries: list[MemoryItem] = []
+        self._asked: dict[str, MemoryItem] = {}  # what subtasks needed to know, by their ids
         for item in items:
             self._read(item)
 
@@ -212,6 +214,8 @@ class _Reading:
                 self._add("role", item, _COORDINATOR, f"gave {id_} to the {role}", why)
             case {"team": "SubtaskChanged"}:
                 self._parts.append(item)
+            case {"team": "MessageSent", "correlation": str(id_), "text": str(text)}:
+                self._message(item, id_, one_line(text, WHY_CHARACTERS))
             case {"team": "Replanned", "failed": str(failed), "reason": str(why)}:
                 of_it = [each for each in self._parts if each.metadata.get(SUBTASK) == failed]
                 what = f"planned anew, as {failed} failed"
@@ -229,6 +233,20 @@ class _Reading:
                 self._entries.append(item)
             case _:
                 pass
+
+    def _message(self, item: MemoryItem, subtask: str, text: str) -> None:
+        """What a subtask needed of a person: the question, and the answer or what stands for it."""
+        if item.metadata.get("kind") == "question":
+            self._asked[subtask] = item
+            return
+        asked = self._asked.get(subtask)
+        why = "" if asked is None else f"asked was «{asked.metadata.get('text')}»"
+        who, what = (
+            ("the user", f"answered «{text}» for {subtask}")
+            if item.metadata.get("sender") == PERSON
+            else ("nobody", f"answered for {subtask}, so that «{text}» stands")
+        )
+        self._add("clarification", item, who, what, why, [asked] if asked else [])
 
     def _troubles(self, item: MemoryItem) -> None:
         """Models that others had to stand in for."""

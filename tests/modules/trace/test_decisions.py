@@ -33,8 +33,8 @@ ONE_PLAN = [
 ]  # fmt: skip
 
 
-def team(kind: str, **fields: Json) -> MemoryItem:
-    return item(100, "run_metadata", metadata={"team": kind, **fields})
+def team(event: str, /, **fields: Json) -> MemoryItem:
+    return item(100, "run_metadata", metadata={"team": event, **fields})
 
 
 def entry(topic: str, key: str, value: str, who: str, version: int = 1) -> MemoryItem:
@@ -134,6 +134,19 @@ def test_a_run_without_an_answer_says_so_and_one_that_nobody_answered() -> None:
         "Nobody answered a question: asked was «which?».",
         "Cortex-R gave no answer (no_answer): no lifeline left.",
     ]
+
+
+def test_what_a_subtask_needed_of_a_person_is_told_with_the_question() -> None:
+    def message(kind: str, sender: str, text: str) -> MemoryItem:
+        return team("MessageSent", kind=kind, sender=sender, text=text, correlation="city")
+
+    asked = [IN_PARTS[0], message("question", "coordinator", "Which city?")]
+    said, left = message("answer", "user", "Berlin"), message("answer", "default", "Bonn")
+    assert told([*asked, said]) == ["The user answered «Berlin» for city: asked was «Which city?»."]
+    assert told([*asked, left]) == [
+        "Nobody answered for city, so that «Bonn» stands: asked was «Which city?»."
+    ]
+    assert [c.item for c in of_kind([*asked, said], "clarification").evidence] == [2, 3]
 
 
 def test_a_paragraph_is_short_and_the_whole_holds_every_text() -> None:
