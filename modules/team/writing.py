@@ -332,13 +332,15 @@ def load_graph(path: Path) -> TaskGraph:
 
 
 def graph_text(graph: TaskGraph) -> str:
-    """The subtasks for people, a line each: who does it, what comes first, what is to be done."""
+    """The subtasks for people, a line each: who does it, what it needs, what is to be done."""
     lines: list[str] = []
     for subtask in graph.subtasks:
-        role = f" ({subtask.role})" if subtask.role is not None else ""
+        needs = subtask.needs and f"needs {subtask.needs}"
+        told = ", ".join(filter(None, (subtask.role, needs)))
+        who = f" ({told})" if told else ""
         after = f" after {', '.join(subtask.dependencies)}" if subtask.dependencies else ""
         asked = one_line(subtask.description, SHOWN_CHARACTERS)
-        lines.append(f"{subtask.id}{role}{after}: {asked}")
+        lines.append(f"{subtask.id}{who}{after}: {asked}")
     return "\n".join(lines)
 
 
