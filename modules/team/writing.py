@@ -6,7 +6,7 @@ come one after the other is no gain over a plan, and becomes one.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
@@ -325,9 +325,9 @@ def graph_from(text: str, path: Path = Path("graph.yaml")) -> TaskGraph:
     return replace(workflow.graph({}), goal=workflow.description)
 
 
-def load_graph(path: Path) -> TaskGraph:
-    """The graph in a file; raises as `graph_from`."""
-    workflow = load_workflow(path)
+def load_graph(path: Path, roles: Collection[str] | None = None) -> TaskGraph:
+    """The graph in a file, of steps that these `roles` do; raises as `graph_from`."""
+    workflow = load_workflow(path, roles)
     return replace(workflow.graph({}), goal=workflow.description)
 
 
