@@ -172,7 +172,10 @@ class _Reading:
                 pass
 
     def _plan(self, item: MemoryItem, whose: str) -> None:
-        before, told = self._plans.get(whose), item.metadata
+        told = item.metadata
+        # The first plan of a run read none: another try of the subtask, or another member, did.
+        is_first = (told.get("step"), told.get("attempt")) == (1, 1)
+        before = None if is_first else self._plans.get(whose)
         who, name = _planner(item) or self._model, f"plan {told.get('step')}.{told.get('attempt')}"
         why = ""
         if before is not None:
@@ -180,7 +183,7 @@ class _Reading:
             why = f"it read {said}" if before.success else f"the one before failed: {said}"
         plan = (item.tool_args or {}).get("plan")
         details = (("plan", _text(plan)), ("result", result_of(item)))
-        based_on = [before or self._request, *self._used.get(whose, ())]
+        based_on = [self._request] if before is None else [before, *self._used.get(whose, ())]
         self._add("plan", item, who, f"chose {name}", why, based_on, details)
         repairs = told.get("repairs")
         if isinstance(repairs, list) and repairs:
@@ -235,15 +238,20 @@ class _Reading:
                 pass
 
     def _message(self, item: MemoryItem, subtask: str, text: str) -> None:
-        """What a subtask needed of a person: the question, and the answer or what stands for it."""
-        if item.metadata.get("kind") == "question":
+        """What a committee came to, or a person was asked and said, or what stands for that."""
+        sender, kind = _text(item.metadata.get("sender")), item.metadata.get("kind")
+        if kind == "question":
             self._asked[subtask] = item
+            return
+        if kind == "verdict":
+            why = text.removeprefix(f"{sender} decides: ")
+            self._add("judgement", item, f"the {sender}", f"decided about {subtask}", why)
             return
         asked = self._asked.get(subtask)
         why = "" if asked is None else f"asked was «{asked.metadata.get('text')}»"
         who, what = (
             ("the user", f"answered «{text}» for {subtask}")
-            if item.metadata.get("sender") == PERSON
+            if sender == PERSON
             else ("nobody", f"answered for {subtask}, so that «{text}» stands")
         )
         self._add("clarification", item, who, what, why, [asked] if asked else [])

@@ -149,6 +149,18 @@ def test_what_a_subtask_needed_of_a_person_is_told_with_the_question() -> None:
     assert [c.item for c in of_kind([*asked, said], "clarification").evidence] == [2, 3]
 
 
+def test_a_committee_s_members_read_nothing_of_each_other_and_its_verdict_is_told() -> None:
+    text = "coordinator decides: 2 of 3 agree; writer says: 4"
+    more: JsonObject = {"sender": "coordinator", "correlation": "ours", "text": text}
+    members = [plan(100, 0, 1, ok=True, subtask="ours") for _ in range(2)]
+    items = [IN_PARTS[0], *members, team("MessageSent", kind="verdict", **more)]
+    assert told(items) == [
+        "m chose plan 1.1 (in ours).",
+        "m chose plan 1.1 (in ours).",
+        "The coordinator decided about ours: 2 of 3 agree; writer says: 4.",
+    ]
+
+
 def test_a_paragraph_is_short_and_the_whole_holds_every_text() -> None:
     runs = decisions_of([*ONE_PLAN, item(200, "run_metadata", user_query="hang\x1b[2J")])
     first, second = paragraphs(runs).split("\n\n")
