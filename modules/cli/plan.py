@@ -28,6 +28,7 @@ from modules.offline.welcome import asks_for_help
 from modules.planning.by_hand import WrittenPlan
 from modules.sandbox import Sandbox
 from modules.session.request import clean_request
+from modules.team.roles import roles_of
 from modules.team.run import Chosen
 from modules.team.writing import GraphWriter, graph_text, graph_yaml, load_graph, purposes
 from modules.terminal.answer import plain_json
@@ -115,7 +116,7 @@ def show_plan(around: Surroundings) -> ExitCode:
     options = around.options
     request = clean_request(" ".join(options.request)) if options.request else ""
     if isinstance(options.graph, Path):
-        graph = load_graph(options.graph)
+        graph = load_graph(options.graph, roles_of(around.profile.team))
         return _tell(Planned(Chosen(ActionChosen("graph", "the file says so"), graph)), around)
     if not request:
         options.parser.error("give a request, or a graph: --graph FILE.yaml")

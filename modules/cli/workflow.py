@@ -1,7 +1,7 @@
 """`workflow`: tasks of several steps that are kept in files: listed, shown, checked, run, saved."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +19,7 @@ from modules.cli.parser import Action, CommandParser, read_action
 from modules.cli.surroundings import Options, Surroundings
 from modules.session.kept import KeptSessions
 from modules.session.team_items import graph_of
+from modules.team.roles import roles_of
 from modules.team.workflow import (
     NAME_FORM,
     SAMPLES,
@@ -82,9 +83,9 @@ def _read_all(home: Path) -> Iterator[tuple[Path, Workflow | str]]:
         yield path, _read(path)
 
 
-def _read(path: Path) -> Workflow | str:
+def _read(path: Path, roles: Collection[str] | None = None) -> Workflow | str:
     try:
-        return load_workflow(path)
+        return load_workflow(path, roles)
     except SettingsError as error:
         return str(error)
 
@@ -158,7 +159,8 @@ def check_workflows(around: Surroundings) -> ExitCode:
     """
     home = around.places.home
     paths = [workflow_file(home, name) for name in around.options.names]
-    read = [(path, _read(path)) for path in paths or workflow_files(home).values()]
+    roles = roles_of(around.profile.team)
+    read = [(path, _read(path, roles)) for path in paths or workflow_files(home).values()]
     if around.options.json:
         around.print_json([_document(found, path) for path, found in read])
     for path, found in read:

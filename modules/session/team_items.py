@@ -66,7 +66,7 @@ def course_told(event: CourseEvent) -> tuple[str, JsonObject] | None:
             text, told = f"{entry.who} {wrote} {entry.key}: {entry.value}", asdict(entry)
         case Judged(verdict, reason):
             text, told = f"Judged as {verdict}: {reason}", asdict(event)
-        case MessageSent(message) if message.kind in ("question", "answer"):
+        case MessageSent(message) if message.kind in ("question", "answer", "verdict"):
             text, told = f"{message.sender}, {message.kind}: {message.text}", asdict(message)
         case ActionChosen() | SubtaskChanged() | MessageSent() | BoardChanged():
             return None

@@ -5,6 +5,7 @@ tool gave. A workflow in which the same one would run again is refused, by the p
 run already.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -190,7 +191,7 @@ def with_workflows_inside(
         context = AgentContext(
             graph.goal,
             outer.session_id,
-            with_workflows(dispatcher, home, run, path),
+            await asyncio.to_thread(with_workflows, dispatcher, home, run, path),
             outer.mcp_server_descriptions,
             profile=outer.agent_profile,
             memory=outer.memory,

@@ -14,14 +14,13 @@ from core.base.frozen import frozen
 from core.base.text import seconds_text
 from core.events import Emit, MessageSent, Notice
 from core.provenance.asked import is_assent
+from core.team.bus import COORDINATOR
 from core.team.graph import INPUT, Subtask
 from core.team.messages import Message, MessageKind
 
 PERSON: Final = "user"
 DEFAULT: Final = "default"
 """Who stands for the person where there is no answer."""
-
-_COORDINATOR: Final = "coordinator"
 
 
 @frozen
@@ -107,7 +106,7 @@ class Needs:
         if (known := self._settled.get(subtask)) is not None:
             return known
         async with self._turn:
-            await self._tell(emit, "question", _COORDINATOR, PERSON, subtask, wanted.question)
+            await self._tell(emit, "question", COORDINATOR, PERSON, subtask, wanted.question)
             said, why = await self._answer(wanted)
         is_users = said is not None
         text = said if said is not None else subtask.default
@@ -117,7 +116,7 @@ class Needs:
             settled = _settled(subtask, text, is_users=is_users)
         who = PERSON if is_users else DEFAULT
         told = settled.reason if isinstance(settled, Refused) else text or ""
-        await self._tell(emit, "answer", who, _COORDINATOR, subtask, told)
+        await self._tell(emit, "answer", who, COORDINATOR, subtask, told)
         if not is_users:
             then = f"goes on with its default: {text}" if isinstance(settled, Given) else "not done"
             await emit(Notice("loop", f"{subtask.id} needs {_what(subtask)}; {why}; {then}"))

@@ -50,6 +50,9 @@ from modules.team.roles import Role, Team
 FAILURE_TEXT: Final = "earlier_failure"
 """The text that tells a further try of a subtask why the one before failed."""
 
+NO_ANSWER: Final = "No answer: "
+"""Begins what is said instead of an answer: once, also where a part said it."""
+
 PARTIAL_CHARACTERS: Final = 500
 """How much of a finished part is told where the whole has no answer."""
 
@@ -589,9 +592,11 @@ def _without_answer(status: RunStatus, message: str) -> RunOutcome:
 def _why_not(graph: GraphOutcome) -> str:
     """Plainly what failed, and the best that was found: of the parts that came furthest."""
     failed = [id_ for id_, state in graph.states.items() if state == "failed"]
-    why = graph.stopped or "; ".join(f"{id_}: {graph.reasons.get(id_, '')}" for id_ in failed)
+    why = graph.stopped or "; ".join(
+        f"{id_}: {graph.reasons.get(id_, '').removeprefix(NO_ANSWER)}" for id_ in failed
+    )
     done = counted(len(graph.results), "part")
-    told = f"No answer: {sentence(why or 'no part of it could be done')}"
+    told = f"{NO_ANSWER}{sentence(why or 'no part of it could be done')}"
     if not graph.results:
         return told
     newest = next(id_ for id_ in reversed(graph.graph.ids) if id_ in graph.results)

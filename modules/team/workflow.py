@@ -20,7 +20,7 @@ CORTEX_HOME takes the place of a sample of its name.
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
@@ -178,14 +178,14 @@ class Workflow:
             yield name, _checked(name, entry, str(entry.default) if given is None else given)
 
 
-def load_workflow(path: Path) -> Workflow:
-    """Read and check one file.
+def load_workflow(path: Path, roles: Collection[str] | None = None) -> Workflow:
+    """Read and check one file; its roles too, where it is told which are there.
 
     Raises:
         SettingsError: it can't be read, or is wrong; every problem is told.
     """
     try:
-        return checked_workflow(path, read_regular(path, BYTES_MAX).decode("utf-8"))
+        return checked_workflow(path, read_regular(path, BYTES_MAX).decode("utf-8"), roles)
     except FileNotFoundError:
         raise SettingsError(f"{path} is not there") from None
     except OSError as error:
@@ -194,7 +194,7 @@ def load_workflow(path: Path) -> Workflow:
         raise SettingsError(f"{path}: {error}") from error
 
 
-def checked_workflow(path: Path, text: str) -> Workflow:
+def checked_workflow(path: Path, text: str, roles: Collection[str] | None = None) -> Workflow:
     """The workflow that stands in the text of a file, or would.
 
     Raises:
@@ -212,7 +212,7 @@ def checked_workflow(path: Path, text: str) -> Workflow:
     wrong = [*_wrong_names(path.stem, file)]
     wrong += [
         (problem, next((n for n, s in enumerate(steps) if problem.startswith(_of(s))), None))
-        for problem in problems(TaskGraph(file.description, filled))
+        for problem in problems(TaskGraph(file.description, filled), roles)
     ]
     if wrong:
         nodes = compose_yaml(text)

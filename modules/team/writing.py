@@ -6,7 +6,7 @@ come one after the other is no gain over a plan, and becomes one.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
@@ -315,20 +315,22 @@ def graph_from(text: str, path: Path = Path("graph.yaml")) -> TaskGraph:
     return replace(workflow.graph({}), goal=workflow.description)
 
 
-def load_graph(path: Path) -> TaskGraph:
-    """The graph in a file; raises as `graph_from`."""
-    workflow = load_workflow(path)
+def load_graph(path: Path, roles: Collection[str] | None = None) -> TaskGraph:
+    """The graph in a file, of steps that these `roles` do; raises as `graph_from`."""
+    workflow = load_workflow(path, roles)
     return replace(workflow.graph({}), goal=workflow.description)
 
 
 def graph_text(graph: TaskGraph) -> str:
-    """The subtasks for people, a line each: who does it, what comes first, what is to be done."""
+    """The subtasks for people, a line each: who does it, what it needs, what is to be done."""
     lines: list[str] = []
     for subtask in graph.subtasks:
-        role = f" ({subtask.role})" if subtask.role is not None else ""
+        needs = subtask.needs and f"needs {subtask.needs}"
+        told = ", ".join(filter(None, (subtask.role, needs)))
+        who = f" ({told})" if told else ""
         after = f" after {', '.join(subtask.dependencies)}" if subtask.dependencies else ""
         asked = one_line(subtask.description, SHOWN_CHARACTERS)
-        lines.append(f"{subtask.id}{role}{after}: {asked}")
+        lines.append(f"{subtask.id}{who}{after}: {asked}")
     return "\n".join(lines)
 
 

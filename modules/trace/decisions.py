@@ -20,6 +20,7 @@ from core.team.whiteboard import TOPICS
 from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import Json, JsonObject
 from modules.session.history import LEAVE, MODEL_CALLS, QUESTION, SUBTASK, TEAM, runs_in
+from modules.team.needs import PERSON
 from modules.terminal.streams import printable
 from modules.trace.spans import NUMBER_MAX, begun_at, result_of, tool_of
 
@@ -126,6 +127,7 @@ class _Reading:
         self._used: dict[str, list[MemoryItem]] = {}  # those of the last plan
         self._parts: list[MemoryItem] = []  # subtasks that ended
         self._entries: list[MemoryItem] = []
+        self._asked: dict[str, MemoryItem] = {}  # what subtasks needed to know, by their ids
         for item in items:
             self._read(item)
 
@@ -170,7 +172,10 @@ class _Reading:
                 pass
 
     def _plan(self, item: MemoryItem, whose: str) -> None:
-        before, told = self._plans.get(whose), item.metadata
+        told = item.metadata
+        # The first plan of a run read none: another try of the subtask, or another member, did.
+        is_first = (told.get("step"), told.get("attempt")) == (1, 1)
+        before = None if is_first else self._plans.get(whose)
         who, name = _planner(item) or self._model, f"plan {told.get('step')}.{told.get('attempt')}"
         why = ""
         if before is not None:
@@ -178,7 +183,7 @@ class _Reading:
             why = f"it read {said}" if before.success else f"the one before failed: {said}"
         plan = (item.tool_args or {}).get("plan")
         details = (("plan", _text(plan)), ("result", result_of(item)))
-        based_on = [before or self._request, *self._used.get(whose, ())]
+        based_on = [self._request] if before is None else [before, *self._used.get(whose, ())]
         self._add("plan", item, who, f"chose {name}", why, based_on, details)
         repairs = told.get("repairs")
         if isinstance(repairs, list) and repairs:
@@ -212,6 +217,8 @@ class _Reading:
                 self._add("role", item, _COORDINATOR, f"gave {id_} to the {role}", why)
             case {"team": "SubtaskChanged"}:
                 self._parts.append(item)
+            case {"team": "MessageSent", "correlation": str(id_), "text": str(text)}:
+                self._message(item, id_, one_line(text, WHY_CHARACTERS))
             case {"team": "Replanned", "failed": str(failed), "reason": str(why)}:
                 of_it = [each for each in self._parts if each.metadata.get(SUBTASK) == failed]
                 what = f"planned anew, as {failed} failed"
@@ -229,6 +236,25 @@ class _Reading:
                 self._entries.append(item)
             case _:
                 pass
+
+    def _message(self, item: MemoryItem, subtask: str, text: str) -> None:
+        """What a committee came to, or a person was asked and said, or what stands for that."""
+        sender, kind = _text(item.metadata.get("sender")), item.metadata.get("kind")
+        if kind == "question":
+            self._asked[subtask] = item
+            return
+        if kind == "verdict":
+            why = text.removeprefix(f"{sender} decides: ")
+            self._add("judgement", item, f"the {sender}", f"decided about {subtask}", why)
+            return
+        asked = self._asked.get(subtask)
+        why = "" if asked is None else f"asked was «{asked.metadata.get('text')}»"
+        who, what = (
+            ("the user", f"answered «{text}» for {subtask}")
+            if sender == PERSON
+            else ("nobody", f"answered for {subtask}, so that «{text}» stands")
+        )
+        self._add("clarification", item, who, what, why, [asked] if asked else [])
 
     def _troubles(self, item: MemoryItem) -> None:
         """Models that others had to stand in for."""

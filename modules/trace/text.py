@@ -81,7 +81,7 @@ def graph_mermaid(graph: TaskGraph, states: Mapping[str, SubtaskState] | None = 
     for subtask in graph.subtasks:
         node, state = nodes[subtask.id], known.get(subtask.id)
         told = f"{subtask.id} ({state})" if state in _MERMAID_STYLES else subtask.id
-        label = f"{_mermaid_name(told)} · {_mermaid_name(subtask.description)}"
+        label = f"{_mermaid_name(told)} · {_mermaid_label(subtask.description)}"
         lines.append(f'  {node}["{label}"]{f":::{state}" if state in _MERMAID_STYLES else ""}')
         lines += (f"  {nodes[id_]} --> {node}" for id_ in subtask.dependencies if id_ in nodes)
     shown = {state for id_, state in known.items() if id_ in nodes}
@@ -146,6 +146,12 @@ def _bar(span: Span, begin: float) -> str:
     # A line that begins with a word of Mermaid's, such as "title" or "call", would be taken for it.
     name = _mermaid_name(f"{_MERMAID_KINDS.get(span.kind, '')} {span.name}")
     return f"  {name} :{tag}{start}, {start + round(span.seconds * 1000)}"
+
+
+def _mermaid_label(text: str) -> str:
+    """A text between quotes; a percent sign, which a sum may need, is written as its code."""
+    parts = (_MERMAID_SIGNS.sub(" ", part) for part in text.split("%"))
+    return one_line("%".join(parts), MERMAID_NAME_CHARACTERS).replace("%", "#37;") or "a subtask"
 
 
 def _mermaid_name(name: str) -> str:

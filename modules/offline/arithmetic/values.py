@@ -55,7 +55,7 @@ class ValueReader(ListReader):
         if self.at("√", "∛"):
             return self._root()
         if self.accept(*words.ARTICLES):
-            return self.power(self.behind(self.primary()))
+            return self._behind_article()
         if self.accept("numbers", "number", "integers", "list", "angle"):
             found = self.range_of()
             return self.primary() if found is None else found[0]
@@ -78,6 +78,11 @@ class ValueReader(ListReader):
             self.position += 2
             return self.primary()
         raise self.misfit("where a number is expected")
+
+    def _behind_article(self) -> Node:
+        if self.previous.text == "the" and self.at_word(*words.SEVERAL):
+            raise Ambiguous(f'"the {self.peek().text}" may be a number, or so many results')
+        return self.power(self.behind(self.primary()))
 
     def _parenthesis(self) -> Node:
         depth, self.list_depth = self.list_depth, 0

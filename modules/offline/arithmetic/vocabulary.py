@@ -20,6 +20,8 @@ def phrases(table: Mapping[str, str]) -> Phrases:
 
 
 ARTICLES: Final = ("the", "a", "an")
+SEVERAL: Final = ("two", "three", "four", "five")
+"""Behind "the", so many values that were named before, and hardly a number."""
 
 ADDITIVE: Final = phrases(
     {

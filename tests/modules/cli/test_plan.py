@@ -110,6 +110,14 @@ def test_wrong_use_is_told(words: tuple[str, ...], told: str, hand: Hand) -> Non
     assert told in done.err
 
 
+def test_a_role_that_is_not_there_is_told_before_the_graph_is_run(hand: Hand) -> None:
+    file = hand.home / "powers.yaml"
+    file.write_text(GRAPH.replace('do: "3^5"', 'do: "3^5", role: writr'), encoding="utf-8")
+    done = hand.run("plan", "--graph", str(file))
+    assert (done.code, done.out) == (ExitCode.BAD_USAGE, "")
+    assert "powers.yaml:4: subtask 'second' needs 'writr', a role that is not there" in done.err
+
+
 def test_a_graph_of_a_file_answers_a_request(tmp_path: Path) -> None:
     file = tmp_path / "powers.yaml"
     file.write_text(GRAPH, encoding="utf-8")

@@ -60,6 +60,14 @@ def test_faults_are_told_with_their_lines_and_an_exit_code(kept_hand: Hand) -> N
     done = kept_hand.run("workflow", "check", "citis")
     assert (done.code, "did you mean cities?" in done.err) == (2, True)
     assert kept_hand.objects("workflow", "check", "wrong")[0]["ok"] is False
+    file = kept_hand.home / "roles.yaml"
+    file.write_text(
+        "description: x\nsteps:\n- {id: a, do: x, role: writer}\n- {id: b, do: y, role: writr}\n",
+        encoding="utf-8",
+    )
+    done = kept_hand.run("workflow", "check", str(file))
+    needs = "subtask 'b' needs 'writr', a role that is not there; did you mean writer?"
+    assert (done.code, f"roles.yaml:4: {needs}" in done.err) == (2, True)
 
 
 def test_options_of_a_request_go_before_behind_and_between_the_values() -> None:

@@ -24,6 +24,8 @@ async def answers(graph: TaskGraph, bench: Bench) -> dict[str, str]:
 JOINED = (
     ("factorial of 12 and 15% of 80, then add them", "479001612"),
     ("what is 17*23 and the square root of 144; then add the results", "403"),
+    ("12*7 and the square root of 144, then add the two", "96"),
+    ("What is 12*7? And what is the square root of 144? Then add the two.", "96"),
     ("2^10 and 3^5, then multiply them together.", "248832"),
     ("add 5 and 7 and multiply 3 by 4, then sum up both", "24"),
     ("1. add 5 and 7 2. multiply 3 by 5 3. add both results", "27"),

@@ -3,6 +3,7 @@
 import itertools
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -30,7 +31,7 @@ from core.events import (
 )
 from core.team.board import BoardEntry
 from core.team.graph import Subtask, TaskGraph
-from core.team.messages import Message
+from core.team.messages import Message, MessageKind
 from core.turn import (
     USAGE,
     Exchange,
@@ -116,6 +117,16 @@ async def kept(*events: Event, folder: Path | None = None) -> MemoryManager:
     for event in events:
         assert await record(event) is None
     return memory
+
+
+async def test_of_messages_those_that_decide_are_kept() -> None:
+    said = [
+        MessageSent(Message("analyst", "coordinator", kind, "first", f"of {kind}", 1.0))
+        for kind in get_args(MessageKind)
+    ]
+    items = (await kept(*TOLD[:1], *said)).get_session_items()
+    told = [item.metadata["kind"] for item in items if item.metadata.get("team") == "MessageSent"]
+    assert told == ["verdict", "question", "answer"]
 
 
 async def test_what_parts_ask_and_answer_is_no_exchange_and_their_usage_counts_once() -> None:

@@ -209,6 +209,17 @@ async def test_a_part_that_fails_leaves_the_best_that_was_found(tmp_path: Path) 
     assert outcome.graph.states == {"first": "completed", "second": "failed", "both": "blocked"}
 
 
+async def test_that_there_is_no_answer_is_said_once_also_where_a_part_said_it(
+    tmp_path: Path,
+) -> None:
+    graph = TaskGraph("why", (Subtask("a", "first fact"),))
+    replies = by_words(first_fact=plan("return nothing"))
+    outcome = await Played(tmp_path, replies, calls=40).ask(graph)
+    assert outcome.status == "no_answer"
+    assert outcome.message.count("No answer: ") == 1
+    assert outcome.message.startswith("No answer: a: ")
+
+
 async def test_several_results_that_nobody_needs_are_all_the_answer(tmp_path: Path) -> None:
     replies = by_words(first_fact=answer("one"), second_fact=answer("two"))
     outcome = await Played(tmp_path, replies).ask(TaskGraph("two facts", (FIRST, SECOND)))

@@ -265,6 +265,8 @@ def test_what_is_written_as_yaml_is_read_as_the_same_graph(tmp_path: Path) -> No
     (tmp_path / "two.yaml").write_text(graph_yaml(graph), encoding="utf-8")
     assert load_graph(tmp_path / "two.yaml") == graph
     assert graph_text(graph) == "a: find a\nb (writer) after a: use {{a.name}} and: more"
+    leave = Subtask("send", "send it", role="writer", needs="approval")
+    assert graph_text(TaskGraph("", (leave,))) == "send (writer, needs approval): send it"
 
 
 def test_a_goal_that_is_too_long_for_a_file_is_cut() -> None:

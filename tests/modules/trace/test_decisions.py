@@ -33,8 +33,8 @@ ONE_PLAN = [
 ]  # fmt: skip
 
 
-def team(kind: str, **fields: Json) -> MemoryItem:
-    return item(100, "run_metadata", metadata={"team": kind, **fields})
+def team(event: str, /, **fields: Json) -> MemoryItem:
+    return item(100, "run_metadata", metadata={"team": event, **fields})
 
 
 def entry(topic: str, key: str, value: str, who: str, version: int = 1) -> MemoryItem:
@@ -133,6 +133,31 @@ def test_a_run_without_an_answer_says_so_and_one_that_nobody_answered() -> None:
     assert told(items) == [
         "Nobody answered a question: asked was «which?».",
         "Cortex-R gave no answer (no_answer): no lifeline left.",
+    ]
+
+
+def test_what_a_subtask_needed_of_a_person_is_told_with_the_question() -> None:
+    def message(kind: str, sender: str, text: str) -> MemoryItem:
+        return team("MessageSent", kind=kind, sender=sender, text=text, correlation="city")
+
+    asked = [IN_PARTS[0], message("question", "coordinator", "Which city?")]
+    said, left = message("answer", "user", "Berlin"), message("answer", "default", "Bonn")
+    assert told([*asked, said]) == ["The user answered «Berlin» for city: asked was «Which city?»."]
+    assert told([*asked, left]) == [
+        "Nobody answered for city, so that «Bonn» stands: asked was «Which city?»."
+    ]
+    assert [c.item for c in of_kind([*asked, said], "clarification").evidence] == [2, 3]
+
+
+def test_a_committee_s_members_read_nothing_of_each_other_and_its_verdict_is_told() -> None:
+    text = "coordinator decides: 2 of 3 agree; writer says: 4"
+    more: JsonObject = {"sender": "coordinator", "correlation": "ours", "text": text}
+    members = [plan(100, 0, 1, ok=True, subtask="ours") for _ in range(2)]
+    items = [IN_PARTS[0], *members, team("MessageSent", kind="verdict", **more)]
+    assert told(items) == [
+        "m chose plan 1.1 (in ours).",
+        "m chose plan 1.1 (in ours).",
+        "The coordinator decided about ours: 2 of 3 agree; writer says: 4.",
     ]
 
 

@@ -170,14 +170,14 @@ def test_a_graph_is_a_flow_chart_with_states_whose_nodes_are_no_words_of_mermaid
         "compare",
         (
             Subtask("end", 'find "A"] --> x; <b>'),
-            Subtask("click", "find B", after=("nowhere",)),
+            Subtask("click", "15% of %% B", after=("nowhere",)),
             Subtask("both", "join {{end.name}} and {{click}}"),
         ),
     )
     assert graph_mermaid(graph).splitlines() == [
         "flowchart TD",
         '  t1["end · find A -- x b"]',
-        '  t2["click · find B"]',
+        '  t2["click · 15#37; of #37;#37; B"]',
         '  t3["both · join end.name and click"]',
         "  t1 --> t3",
         "  t2 --> t3",

@@ -94,6 +94,8 @@ TWO_READINGS: list[str] = [
     # which text is meant
     "ascii values of it",
     "ascii codes of a-z",
+    "12*7 and the square root of 144; then subtract the two",
+    "factorial of 5, then add the three",
     "hello world in ascii",
     "convert 65 to ascii",
 ]
