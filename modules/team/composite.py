@@ -25,8 +25,9 @@ from core.turn import RunOutcome
 from core.values import JsonObject
 from modules.model_manager import ModelManager
 from modules.team.needs import AskPerson
-from modules.team.run import MakeParts, TeamRun, TeamSettings, given_graph
+from modules.team.run import MakeParts, TeamRun, TeamSettings
 from modules.team.workflow import ParameterEntry, Workflow, load_workflow, own_workflows
+from modules.team.writing import given_graph
 
 SERVER: Final = "workflow"
 """What stands in the place of a server's name."""

@@ -574,17 +574,6 @@ class TeamRun:
         return answer if guard is None else guard.without_unknown_images(answer)
 
 
-def given_graph(graph: TaskGraph, *, by_plan: bool = False) -> Choose:
-    """Chooses a graph that the user has written, or named; or a plan, with values of its own."""
-
-    async def choose(model: ModelPart) -> Chosen:
-        why = "a plan called it" if by_plan else "the user gave the graph"
-        action = ActionChosen("workflow", why)
-        return Chosen(action, graph, is_users=not by_plan, is_anybodys=by_plan)
-
-    return choose
-
-
 def _without_answer(status: RunStatus, message: str) -> RunOutcome:
     return RunOutcome(status, None, message)
 

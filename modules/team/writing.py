@@ -41,7 +41,7 @@ from modules.planning.prompt.template import load_prompt
 from modules.team.choosing import choose_action
 from modules.team.needs import AskPerson
 from modules.team.roles import GENERALIST, roles_of
-from modules.team.run import Chosen, MakeParts, TeamRun, TeamSettings, given_graph
+from modules.team.run import Choose, Chosen, MakeParts, TeamRun, TeamSettings
 from modules.team.workflow import checked_workflow, load_workflow, workflow_text
 
 PROMPT_PATH: Final = "prompts/graph_prompt.txt"
@@ -148,6 +148,17 @@ def run_in_parts(
     choose = writer.choose if graph is None else given_graph(graph)
     settings = TeamSettings(writer.replan, model_named, ask_person)
     return TeamRun(context, model, make_parts, choose, settings)
+
+
+def given_graph(graph: TaskGraph, *, by_plan: bool = False) -> Choose:
+    """Chooses a graph that the user has written, or named; or a plan, with values of its own."""
+
+    async def choose(model: CountingModel) -> Chosen:
+        why = "a plan called it" if by_plan else "the user gave the graph"
+        action = ActionChosen("workflow", why)
+        return Chosen(action, graph, is_users=not by_plan, is_anybodys=by_plan)
+
+    return choose
 
 
 @frozen

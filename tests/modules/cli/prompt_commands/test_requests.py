@@ -308,7 +308,8 @@ async def test_a_graph_that_was_changed_runs_as_it_was_saved(tmp_path: Path) -> 
 async def test_the_graph_of_a_file_runs(tmp_path: Path) -> None:
     file = tmp_path / "drinks.yaml"
     file.write_text("description: drinks\nsteps: [{id: tea, do: find tea}]\n", encoding="utf-8")
-    async with Typed(tmp_path, saying("green"), saying("black")) as typed:
+    enough = '{"verdict": "satisfied", "reason": "it is there", "missing": []}'
+    async with Typed(tmp_path, saying("green"), enough, saying("black"), enough) as typed:
         line = f"/run {file}"
         assert (await typed.answer(line)).answer == "green"
         assert told_of(typed) == (Exchange(line, "green"),)
