@@ -285,7 +285,7 @@ async def test_planning_anew_comes_to_an_end() -> None:
     assert outcome.stopped
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(random_graphs(), st.randoms(use_true_random=False), st.integers(1, 8))
 def test_any_graph_ends_in_order_whatever_fails(todo: TaskGraph, random: Random, most: int) -> None:
 

@@ -252,7 +252,7 @@ def assert_consistent(outcome: RunOutcome) -> None:
 SEEDS: Final = st.integers(0, 1_000_000)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(random_graphs(most=12), SEEDS, st.sampled_from((0, 0.2, 0.6)))
 def test_any_graph_ends_in_good_order_whatever_its_parts_do(
     todo: TaskGraph, seed: int, faults: float
@@ -271,7 +271,7 @@ def test_any_graph_ends_in_good_order_whatever_its_parts_do(
         assert model.asked == len(todo.ids)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     random_graphs(most=8),
     SEEDS,
