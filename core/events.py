@@ -420,6 +420,34 @@ class EventChannel:
             self._queue.put_nowait(None)
 
 
+class InterruptibleRun:
+    """A run that is read as an iterator of its events, and that `interrupt` ends.
+
+    `_run` sets `_task` while it can be interrupted, and looks at `_interrupted` before it begins.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing to interrupt."""
+        self._task: asyncio.Task[None] | None = None
+        self._interrupted = False
+
+    async def run(self) -> AsyncGenerator[Event, None]:
+        """Yield the run's events; the last one is always `RunFinished`."""
+        async with aclosing(EventChannel().stream(self._run)) as events:
+            async for event in events:
+                yield event
+
+    def interrupt(self) -> None:
+        """Stop the run at its next wait, or before it begins; its outcome is "interrupted"."""
+        if not self._interrupted:
+            self._interrupted = True
+            if self._task is not None:
+                self._task.cancel()
+
+    async def _run(self, emit: Emit) -> None:
+        raise NotImplementedError
+
+
 async def collect(events: AsyncGenerator[Event, None], *listeners: Emit) -> RunOutcome:
     """Read a run to its end, hand every event to the listeners in turn, and give the outcome."""
     outcome: RunOutcome | None = None

@@ -7,7 +7,7 @@ for again with the failure in the prompt; an observation starts the next step.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import assert_never
 
@@ -18,8 +18,7 @@ from core.events import (
     Answered,
     Clarified,
     Emit,
-    Event,
-    EventChannel,
+    InterruptibleRun,
     Notice,
     Observed,
     Perceived,
@@ -85,8 +84,11 @@ _REPEATED_PLAN = PlanFailure(
 )
 
 
-class AgentLoop:
-    """Runs one request to its end; `run` is an async generator of events."""
+class AgentLoop(InterruptibleRun):
+    """Runs one request to its end; `run` is an async generator of events.
+
+    An outage (`WorldError`) ends the run as "failed", `interrupt` as "interrupted".
+    """
 
     def __init__(
         self,
@@ -99,29 +101,12 @@ class AgentLoop:
         `clock` gives seconds for durations. `borders`, whose name is random, go around text of
         tools if the context has a provenance.
         """
+        super().__init__()
         self._context = context
         self._clock = clock
         self._guard = guard_of(context.provenance, lambda: context.dispatcher.catalog, context.said)
         self._own_borders = borders
         self._calls = RunCalls(context, clock, self._guard)
-        self._task: asyncio.Task[None] | None = None
-        self._interrupted = False
-
-    async def run(self) -> AsyncGenerator[Event, None]:
-        """Yield the run's events; the last one is always `RunFinished`.
-
-        An outage (`WorldError`) ends the run as "failed", `interrupt` as "interrupted".
-        """
-        async with contextlib.aclosing(EventChannel().stream(self._run)) as events:
-            async for event in events:
-                yield event
-
-    def interrupt(self) -> None:
-        """Stop the run at its next wait, or before it begins; its outcome is "interrupted"."""
-        if not self._interrupted:
-            self._interrupted = True
-            if self._task is not None:
-                self._task.cancel()
 
     async def _run(self, emit: Emit) -> None:
         context, started = self._context, self._clock()

@@ -54,6 +54,7 @@ GENERALIST_FIT: Final = 0.2
 """What the whole agent bids: it can do anything, and is made for nothing."""
 
 ANSWER_CHARACTERS: Final = 4_000
+
 RULING_SECONDS: Final = 60.0
 """So long a reviewer may think about one fact."""
 

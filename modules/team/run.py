@@ -7,7 +7,7 @@ the request is answered is chosen first; if one plan will do, a loop does all of
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field, replace
 from functools import partial
 from typing import Final, ParamSpec, Protocol, TypeAlias, TypeVar
@@ -22,14 +22,15 @@ from core.events import (
     Answered,
     Emit,
     Event,
-    EventChannel,
     GraphPlanned,
+    InterruptibleRun,
     Replanned,
     RoleChosen,
     RunFinished,
     RunStarted,
     SubtaskChanged,
     SubtaskEvent,
+    collect,
 )
 from core.loop import AgentLoop
 from core.ports import CountingModel, Dispatcher
@@ -171,7 +172,7 @@ class _Tally:
                 self.durations[phase] = self.durations.get(phase, 0.0) + seconds
 
 
-class TeamRun:
+class TeamRun(InterruptibleRun):
     """Runs one request to its end, in parts where that was chosen."""
 
     def __init__(
@@ -189,6 +190,7 @@ class TeamRun:
 
         `clock` gives seconds. One that runs inside another shares that one's models and budget.
         """
+        super().__init__()
         self._is_inside = is_inside
         self._whole = whole
         self._model = model
@@ -207,21 +209,6 @@ class TeamRun:
         self._tally = _Tally()
         self._models: dict[str, ModelManager] = {}
         self._roles: dict[str, str] = {}
-        self._task: asyncio.Task[None] | None = None
-        self._interrupted = False
-
-    async def run(self) -> AsyncGenerator[Event, None]:
-        """Yield the run's events; the first is `RunStarted`, the last `RunFinished`."""
-        async with contextlib.aclosing(EventChannel().stream(self._run)) as events:
-            async for event in events:
-                yield event
-
-    def interrupt(self) -> None:
-        """Stop the run and all its parts; its outcome is "interrupted"."""
-        if not self._interrupted:
-            self._interrupted = True
-            if self._task is not None:
-                self._task.cancel()
 
     async def _run(self, emit: Emit) -> None:
         started, whole = self._clock(), self._whole
@@ -280,7 +267,7 @@ class TeamRun:
             if not isinstance(event, RunStarted | Answered | RunFinished):
                 await emit(event)
 
-        return await self._looped(context, tell)
+        return await collect(AgentLoop(context, self._clock).run(), tell)
 
     async def _by_graph(self, graph: TaskGraph, coordinator: Coordinator) -> RunOutcome:
         asker = self._model.part()
@@ -458,7 +445,7 @@ class TeamRun:
             await emit(SubtaskEvent(subtask.id, this.attempt, event))
 
         try:
-            outcome = await self._looped(context, tell)
+            outcome = await collect(AgentLoop(context, self._clock).run(), tell)
         finally:
             if self._known is not None and context.provenance is not None:
                 self._known.absorb(context.provenance.known)
@@ -538,18 +525,6 @@ class TeamRun:
                 return await ask(*args, **named)
 
         return ask_in_turn
-
-    async def _looped(self, context: AgentContext, tell: Emit) -> RunOutcome:
-        """Run a loop to its end."""
-        outcome: RunOutcome | None = None
-        async with contextlib.aclosing(AgentLoop(context, self._clock).run()) as events:
-            async for event in events:
-                await tell(event)
-                if isinstance(event, RunFinished):
-                    outcome = event.outcome
-        if outcome is None:
-            raise RuntimeError("the loop ended without a RunFinished event")
-        return outcome
 
     def _outcome(self, graph: GraphOutcome) -> RunOutcome:
         """What the whole comes to: the results that no other part needs are the answer."""
