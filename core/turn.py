@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.base.frozen import frozen
-from core.errors import ExitCode
+from core.errors import ExitCode, SpentBudget
 from core.team.graph import GraphOutcome
 from core.values import Json, JsonObject
 
@@ -326,7 +326,7 @@ class RunOutcome:
     of the models that answered. `durations` are wall seconds by phase
     (`perception`, `decision`, `action`, `total`). `rejected_answer` is one that was not in the
     form that the request demands, the last of them. `graph` is how its subtasks ended, where it
-    was answered in parts.
+    was answered in parts. `budget` is the one that ended the run, if it was that.
     """
 
     status: RunStatus
@@ -338,6 +338,7 @@ class RunOutcome:
     durations: dict[str, float] = field(default_factory=dict[str, float])
     rejected_answer: str | None = None
     graph: GraphOutcome | None = None
+    budget: SpentBudget | None = None
 
     @property
     def result(self) -> str:

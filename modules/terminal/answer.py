@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from core.base.redaction import Redactor
 from core.base.text import lazy_pattern
-from core.errors import ExitCode
+from core.errors import BudgetScope, ExitCode, Measure, SpentBudget
 from core.team.graph import GraphOutcome, SubtaskState
 from core.turn import (
     ActionResult,
@@ -113,6 +113,21 @@ class GraphDocument(TypedDict):
     subtasks: list[SubtaskDocument]
 
 
+class BudgetDocument(TypedDict):
+    """The budget that ended a request; more is allowed with `key` in the profile.
+
+    `is_before`: the request was refused before its run began. `day` is a day by this machine's
+    calendar; `cost` is in US dollars, `calls` are tool calls.
+    """
+
+    scope: BudgetScope
+    measure: Measure
+    spent: float
+    limit: float
+    key: str
+    is_before: bool
+
+
 class ResultDocument(TypedDict):
     """How a request ended; the one object of `--json`, and the last of stream-json.
 
@@ -120,7 +135,8 @@ class ResultDocument(TypedDict):
     `message` then says why, and `rejected_answer` is the last answer that did not fit the schema of
     `--json-schema`. `exit_code` is what this request alone would have ended with.
     `session_id` and `model` are empty where neither was chosen yet. Durations are seconds. `graph`
-    is null where the request was not answered in parts; `steps` are those of all parts.
+    is null where the request was not answered in parts; `steps` are those of all parts. `budget` is
+    null unless it ended the request.
     """
 
     type: Literal["result"]
@@ -135,6 +151,7 @@ class ResultDocument(TypedDict):
     model: str
     steps: list[StepDocument]
     graph: GraphDocument | None
+    budget: BudgetDocument | None
     usage: UsageDocument
     durations: dict[str, float]
 
@@ -235,6 +252,7 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> Result
         "model": model,
         "steps": [step_document(step) for step in outcome.steps],
         "graph": None if outcome.graph is None else graph_document(outcome.graph),
+        "budget": None if outcome.budget is None else budget_document(outcome.budget),
         "usage": {
             "model_calls": used.model_calls,
             "input_tokens": used.input_tokens,
@@ -245,6 +263,18 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> Result
             "by_model": dict(outcome.usage_by_model),
         },
         "durations": {name: round(value, 6) for name, value in outcome.durations.items()},
+    }
+
+
+def budget_document(budget: SpentBudget) -> BudgetDocument:
+    """A budget that is used up, as it is printed."""
+    return {
+        "scope": budget.scope,
+        "measure": budget.measure,
+        "spent": round(budget.spent, 6),
+        "limit": budget.limit,
+        "key": budget.key,
+        "is_before": budget.is_before,
     }
 
 
