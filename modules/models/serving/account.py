@@ -164,10 +164,7 @@ class Budgets:
             watching.cancel()
             await asyncio.wait({watching})
             await account.close()
-
-    def close(self) -> None:
-        """Let go of the ledger."""
-        self._ledger.close()
+            await asyncio.to_thread(self._ledger.close)
 
     def _keys(self, profile: AgentProfile, session_id: str | None) -> Keys:
         """Whose sums they are now: the day changes at midnight."""
