@@ -113,11 +113,11 @@ class GraphDocument(TypedDict):
     subtasks: list[SubtaskDocument]
 
 
-class BudgetDocument(TypedDict):
-    """The budget that ended a request; more is allowed with `key` in the profile.
+class LimitDocument(TypedDict):
+    """A budget, and what is spent of it; more is allowed with `key` in the profile.
 
-    `is_before`: the request was refused before its run began. `day` is a day by this machine's
-    calendar; `cost` is in US dollars, `calls` are tool calls.
+    `day` is a user's day by this machine's calendar; `cost` is in US dollars, `calls` are tool
+    calls, `seconds` those of runs.
     """
 
     scope: BudgetScope
@@ -125,6 +125,11 @@ class BudgetDocument(TypedDict):
     spent: float
     limit: float
     key: str
+
+
+class BudgetDocument(LimitDocument):
+    """The budget that ended a request; `is_before`: it was refused before its run began."""
+
     is_before: bool
 
 

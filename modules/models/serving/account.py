@@ -62,24 +62,25 @@ class Limit:
 
     def left(self, sums: Sums) -> float:
         """What is left of it."""
-        return self.most - self._of(sums)
+        return self.most - self.spent(sums)
 
     def error(self, sums: Sums) -> BudgetSpent | None:
         """The error if nothing is left."""
         if self.left(sums) > 0:
             return None
-        spent = self._of(sums)
         told = (
-            f"{_WHOSE[self.scope]} is spent: {_amount(self.measure, spent, self.most)}; "
+            f"{_WHOSE[self.scope]} is spent: {self.told(sums)}; "
             f"{_ELSE.get(self.scope, '')}allow more with {self.key} in the profile"
         )
-        return BudgetSpent(told, SpentBudget(self.scope, self.measure, spent, self.most, self.key))
+        spent = SpentBudget(self.scope, self.measure, self.spent(sums), self.most, self.key)
+        return BudgetSpent(told, spent)
 
-    def told_left(self, sums: Sums) -> str:
-        """`budgets.day.tokens: 1,200 of 10,000 tokens`."""
-        return f"{self.key}: {_amount(self.measure, self._of(sums), self.most)}"
+    def told(self, sums: Sums) -> str:
+        """`1,200 of 10,000 tokens`."""
+        return _amount(self.measure, self.spent(sums), self.most)
 
-    def _of(self, sums: Sums) -> float:
+    def spent(self, sums: Sums) -> float:
+        """What is spent of it."""
         spent = sums.get(self.scope, NOTHING)
         match self.measure:
             case "tokens":
@@ -132,7 +133,10 @@ class Budgets:
         Raises:
             StorageError: it can't be read.
         """
-        return self._ledger.read(self._keys(profile, session_id))
+        try:
+            return self._ledger.read(self._keys(profile, session_id))
+        finally:
+            self._ledger.close()
 
     @asynccontextmanager
     async def begin(
