@@ -49,8 +49,8 @@ from modules.memory.remembering import Remembering
 from modules.memory.running_summary import RunningSummary
 from modules.memory.tool_record import newest_tool_records
 from modules.model_manager import ModelManager
-from modules.offline.planner import servers_to_ask
-from modules.offline.welcome import Situation, asks_for_help, count_files, help_page
+from modules.models.offline.planner import servers_to_ask
+from modules.models.offline.welcome import Situation, asks_for_help, count_files, help_page
 from modules.perception import run_perception
 from modules.planning.answer_schema import ExpectedAnswer
 from modules.planning.by_hand import NOTHING_BY_HAND, ByHand
@@ -319,8 +319,8 @@ class Conversation:
         `by_hand` takes over a part of the run. `graph` is one of the user's, which is run in place
         of any other plan. Images that the request names (`@photo.png`) go with
         it, and so do `texts`, whoever may have written them. A greeting, and a request for help,
-        get the page that helps (`modules.offline.welcome`): no model is asked, no server started,
-        nothing kept.
+        get the page that helps (`modules.models.offline.welcome`): no model is asked, no server
+        started, nothing kept.
 
         Raises:
             StorageError: the session that was asked for can't be read.

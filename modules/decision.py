@@ -1,9 +1,9 @@
 """Decision: ask a model for a `solve()` plan, and find the plan in what it wrote.
 
-This is the one step that is no `modules.llmfunc`, though it asks the same model by the same
-`generate`. A plan is Python in any of a dozen forms, so `find_plan` reads it. What is wrong with it
-is known only once it was prepared, and often once it ran. So its further tries are the loop's: each
-takes a lifeline, is told as an event, and is asked with all that failed before.
+This is the one step that is no `modules.planning.llmfunc`, though it asks the same model by the
+same `generate`. A plan is Python in any of a dozen forms, so `find_plan` reads it. What is wrong
+with it is known only once it was prepared, and often once it ran. So its further tries are the
+loop's: each takes a lifeline, is told as an event, and is asked with all that failed before.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

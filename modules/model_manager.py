@@ -16,11 +16,11 @@ from core.ports import ModelReply, ModelRequest, ModelTraits, TextModel
 from core.turn import Usage
 from modules.models.choosing.choice import Choice, choose_models
 from modules.models.choosing.names import FLAG_ORIGIN, built_in_models
+from modules.models.offline.planner import OfflineModel
 from modules.models.recorded.model import RecordingModel, ReplayedModel
 from modules.models.scripted import ScriptedModel
 from modules.models.serving.budget import FREE, NO_LIMITS, Budget, RunLimits, dollars
 from modules.models.serving.watched import RETRIES, ChosenModel, ModelRun, WatchedModel
-from modules.offline.planner import OfflineModel
 
 
 class ModelManager:

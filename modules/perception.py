@@ -16,10 +16,10 @@ from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import PerceptionResult
 from core.values import JsonObject
-from modules.llmfunc import ReplyingModel, ReplyUnusable, llmfunc
 from modules.model_manager import ModelManager
-from modules.offline.planner import perceive
-from modules.offline.quotes.documents_hint import hint_at_documents
+from modules.models.offline.planner import perceive
+from modules.models.offline.quotes.documents_hint import hint_at_documents
+from modules.planning.llmfunc import ReplyingModel, ReplyUnusable, llmfunc
 from modules.planning.prompt.template import load_prompt
 
 PROMPT_PATH = "prompts/perception_prompt.txt"

@@ -45,7 +45,7 @@ PRELOADED = (
     "modules.cli.interaction",
     "modules.models.choosing.choice",
     "modules.models.scripted",
-    "modules.offline.planner",
+    "modules.models.offline.planner",
     "core.dispatch.prespawn",
     "modules.sandbox.session",
     "modules.terminal.answer",

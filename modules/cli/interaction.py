@@ -41,8 +41,8 @@ from modules.cli.event_stream import EventWriter
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
 from modules.models.choosing.names import FLAG_ORIGIN
+from modules.models.offline.welcome import asks_for_help
 from modules.models.serving.budget import FREE
-from modules.offline.welcome import asks_for_help
 from modules.planning.answer_schema import read_answer_schema
 from modules.planning.demands import Demands
 from modules.sandbox import Sandbox

@@ -24,7 +24,7 @@ from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Options, Surroundings
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
-from modules.offline.welcome import asks_for_help
+from modules.models.offline.welcome import asks_for_help
 from modules.planning.by_hand import WrittenPlan
 from modules.sandbox import Sandbox
 from modules.session.request import clean_request

@@ -12,8 +12,8 @@ from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Options, Surroundings
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
+from modules.models.offline.welcome import asks_for_help
 from modules.models.scripted import ScriptedModel
-from modules.offline.welcome import asks_for_help
 from modules.sandbox import Sandbox
 from modules.team.choosing import choose_action
 

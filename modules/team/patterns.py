@@ -28,7 +28,7 @@ from core.team.graph import Subtask
 from core.team.messages import Message, MessageKind
 from core.team.schedule import Result
 from core.team.whiteboard import Suggestion
-from modules.llmfunc import ReplyingModel, llmfunc
+from modules.planning.llmfunc import ReplyingModel, llmfunc
 from modules.planning.prompt.template import load_prompt
 from modules.team.roles import GENERALIST, Assignment, Role, Team
 

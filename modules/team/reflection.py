@@ -19,7 +19,7 @@ from core.provenance.borders import Borders
 from core.team.board import BoardEntry
 from core.team.graph import GraphOutcome
 from core.team.whiteboard import board_text
-from modules.llmfunc import llmfunc
+from modules.planning.llmfunc import llmfunc
 from modules.planning.prompt.template import load_prompt
 
 PROMPT_PATH: Final = "prompts/reflection_prompt.txt"

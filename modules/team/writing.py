@@ -32,10 +32,10 @@ from core.team.graph import (
 from core.team.schedule import Replan
 from core.tools.catalog import ToolCatalog
 from core.turn import PerceptionResult
-from modules.llmfunc import LlmFunction, ReplyUnusable, llmfunc
 from modules.memory.past import Past, newest_within
 from modules.model_manager import ModelManager
-from modules.offline.planner import plan_parts
+from modules.models.offline.planner import plan_parts
+from modules.planning.llmfunc import LlmFunction, ReplyUnusable, llmfunc
 from modules.planning.prompt.past import past_text
 from modules.planning.prompt.template import load_prompt
 from modules.team.choosing import choose_action

@@ -19,7 +19,7 @@ from tests.evals.retrieval.collections import Item, Paper, Span
 from tests.evals.retrieval.engine import indexed, whole
 from tests.evals.retrieval.sets import data_folder
 from tests.evals.retrieval.squad import load_papers
-from tests.modules.offline.quotes.test_document_plans import bench
+from tests.modules.models.offline.quotes.test_document_plans import bench
 
 ARTICLES: Final = 48
 """XQuAD's; their paragraphs follow each other, five of each."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from core.ports import TextModel
 from modules.cli.composition import sandbox_limits
-from modules.offline.planner import OfflineModel
+from modules.models.offline.planner import OfflineModel
 from modules.sandbox import Sandbox
 from tests.benchmarks.environments import NotInstalled
 from tests.evals import report, team

@@ -7,8 +7,8 @@ import pytest
 
 from config.settings import Places
 from core.ports import ModelRequest
+from modules.models.offline.planner import OfflineModel
 from modules.models.scripted import ScriptedModel
-from modules.offline.planner import OfflineModel
 from modules.team.choosing import choose_action
 from tests.command_line import ROOT
 from tests.evals.checks import what_is_wrong

@@ -18,7 +18,7 @@ from modules.cli.prompt_commands.terminal import find_command
 from modules.cli.prompt_commands.user_commands import UserCommands
 from modules.cli.shell_command import SHELL_MARK, run_shell
 from modules.cli.switching import look_at_server_files
-from modules.offline.welcome import asks_for_help
+from modules.models.offline.welcome import asks_for_help
 from modules.planning.guidance.commands import FOLDER, NAME
 from modules.terminal.input.candidates import Candidate
 

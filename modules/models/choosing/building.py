@@ -31,12 +31,12 @@ from modules.models.choosing.names import RepliesFile, Wanted, completed, defaul
 from modules.models.credentials import ApiKey, KeyringStore, find_key, missing_key
 from modules.models.hosted.model import HostedModel
 from modules.models.local.client import LocalModel
+from modules.models.offline.planner import OfflineModel
 from modules.models.ollama.model import OllamaModel
 from modules.models.recorded.model import ReplayedModel
 from modules.models.scripted import ScriptedModel
 from modules.models.serving.budget import FREE, listed_price
 from modules.models.serving.watched import ChosenModel
-from modules.offline.planner import OfflineModel
 
 DEFAULT_OLLAMA_MODEL: Final = "qwen3.5"
 """What is asked for where Ollama has no model yet: its error then says how to get it."""

@@ -13,7 +13,7 @@ from core.tools.catalog import ToolCatalog
 from core.tools.record import ToolRecord
 from core.turn import CLARIFICATION, FINAL_ANSWER, Attempt, PerceptionResult, ToolCall
 from modules.memory.past import NOTHING_PAST, Past
-from modules.offline.tools.pieces import pieces_of
+from modules.models.offline.tools.pieces import pieces_of
 from modules.planning.prompt.examples import plan_examples
 from modules.planning.prompt.past import past_text
 from modules.planning.prompt.stubs import summarize_tools

@@ -19,7 +19,7 @@ from core.base.frozen import frozen
 from core.base.text import lazy_pattern
 from core.ports import CountingModel, ModelRequest
 from core.run.observation import CHARACTERS_PER_TOKEN, PROMPT_TOKENS, shorten
-from modules.llmfunc import ReplyUnusable, llmfunc
+from modules.planning.llmfunc import ReplyUnusable, llmfunc
 from modules.planning.prompt.template import load_prompt
 
 PROMPT_PATH = "prompts/summary_prompt.txt"

@@ -17,8 +17,8 @@ from core.values import JsonObject
 from modules.conversation import Conversation
 from modules.memory.earlier import LOOKUP_SECONDS, TOLD, EarlierSessions
 from modules.model_manager import ModelManager
+from modules.models.offline.planner import OfflineModel
 from modules.models.scripted import ScriptedModel
-from modules.offline.planner import OfflineModel
 from modules.sandbox import Sandbox
 from servers.memory.library import MemoryLibrary
 from servers.memory.options import MemoryOptions

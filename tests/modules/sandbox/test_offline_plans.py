@@ -7,9 +7,9 @@ from core.turn import FinalAnswer, FurtherProcessing, Plan
 from core.values import JsonObject
 from modules.action import run_plan
 from modules.sandbox import Sandbox
-from tests.modules.offline.everyday_cases import CASES
-from tests.modules.offline.plans import Bench, offline_reply
-from tests.modules.offline.quotes.test_document_plans import FOUND, bench
+from tests.modules.models.offline.everyday_cases import CASES
+from tests.modules.models.offline.plans import Bench, offline_reply
+from tests.modules.models.offline.quotes.test_document_plans import FOUND, bench
 from tests.modules.sandbox.sandbox_tools import Answers
 
 DECIMAL = (("0.1 + 0.2", "0.3"), ("1.1 ** 2 / 4", "0.3025"), ("tan 45 degrees", "1"))

@@ -20,7 +20,7 @@ from core.strategy import select_decision_prompt_path
 from core.turn import USAGE, MemoryItem, Usage
 from core.values import Json
 from modules.cli.surroundings import Run
-from modules.offline.history import last_number
+from modules.models.offline.history import last_number
 from modules.planning.prompt.decision import decision_prompt
 from modules.session.history import activity_of, exchanges, usage_of
 from modules.session.records import FORMAT, format_of
@@ -28,7 +28,7 @@ from modules.terminal.wording import activity_text, usage_text
 from tests.command_line import write_profile
 from tests.doubles import profile
 from tests.modules.cli.by_hand import prepared
-from tests.modules.offline.plans import Bench, history, offline_reply
+from tests.modules.models.offline.plans import Bench, history, offline_reply
 from tests.modules.session.json_values import strict_json
 from tests.modules.session.opened import opened
 

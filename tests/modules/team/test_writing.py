@@ -15,9 +15,9 @@ from core.tools.catalog import ToolCatalog
 from core.turn import Exchange, PerceptionResult, TextInput, Usage
 from core.values import Json, JsonObject
 from modules.model_manager import ModelManager
+from modules.models.offline.planner import OfflineModel
 from modules.models.scripted import Reply, ScriptedModel
 from modules.models.serving.budget import RunLimits
-from modules.offline.planner import OfflineModel
 from modules.team.writing import (
     IN_ORDER,
     WHOLE,
@@ -28,7 +28,7 @@ from modules.team.writing import (
     load_graph,
 )
 from tests.doubles import tool
-from tests.modules.offline.plans import MATH_TOOLS
+from tests.modules.models.offline.plans import MATH_TOOLS
 
 REQUEST = (
     "find out where tea comes from and where coffee comes from, then write a comparison of both"

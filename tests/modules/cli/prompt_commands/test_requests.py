@@ -12,7 +12,7 @@ from core.events import Retrying, ToolCallFinished
 from core.ports import ModelReply
 from core.turn import Exchange, Usage
 from core.values import JsonObject
-from modules.offline.planner import OfflineModel
+from modules.models.offline.planner import OfflineModel
 from modules.session.history import exchanges, usage_of
 from modules.trace.spans import runs_of
 from tests.command_line import ROOT, SUMS, plan
