@@ -136,6 +136,15 @@ def begin(
     )
 
 
+def begin_of_process(environ: Mapping[str, str]) -> ExecutionContext:
+    """The context of a request that this process was started for, or that is typed into it.
+
+    Whoever started it hands its trace on in TRACEPARENT and TRACESTATE, as OpenTelemetry has it
+    (https://opentelemetry.io/docs/specs/otel/context/env-carriers/).
+    """
+    return begin(environ.get("TRACEPARENT"), environ.get("TRACESTATE"))
+
+
 def current() -> ExecutionContext | None:
     """The context of the work that is going on here; None outside of runs."""
     return _current.get()
@@ -149,6 +158,25 @@ def working(on: ExecutionContext) -> Generator[ExecutionContext]:
         yield on
     finally:
         _current.reset(token)
+
+
+@contextmanager
+def working_on_part() -> Generator[str]:
+    """Within the `with`, a part of the current work goes on: a subtask, or a call; its span id.
+
+    Outside of runs there is nothing to be a part of, and the id is "".
+    """
+    if (whole := _current.get()) is None:
+        yield ""
+        return
+    with working(whole.child()) as part:
+        yield part.span_id
+
+
+def current_ids() -> tuple[str, str]:
+    """Trace id and span id of the current work; empty texts outside of runs."""
+    context = _current.get()
+    return ("", "") if context is None else (context.trace_id, context.span_id)
 
 
 def note_intent(intent: str) -> None:
