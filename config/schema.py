@@ -464,6 +464,10 @@ class AgentProfile(Section):
             name = f"{name[:PROFILE_NAME_MAX]}-{digest}"
         return folder / PROFILES_FOLDER / name
 
+    def document_folders(self, home: Path) -> tuple[Path, ...]:
+        """The folders of documents, with absolute paths."""
+        return tuple(home / Path(folder).expanduser() for folder in self.documents.folders)
+
     def without_memory(self) -> Self:
         """The same, except that sessions are neither read nor kept."""
         unkept = self.memory.model_copy(update={"memory_service": False})

@@ -28,6 +28,7 @@ MEMORY_VARIABLE: Final = "CORTEX_MEMORY"
 DOCUMENTS_SCRIPT: Final = Path("servers") / "documents_server.py"
 WEBSEARCH_SCRIPT: Final = Path("servers") / "websearch_server.py"
 MEMORY_SCRIPT: Final = Path("servers") / "memory_server.py"
+MATH_SCRIPT: Final = Path("servers") / "math_server.py"
 
 KEY_VARIABLES: Final[Mapping[str, str]] = {"brave": "BRAVE_API_KEY", "tavily": "TAVILY_API_KEY"}
 """Where the keys of search engines stand, of those that need one."""
@@ -281,6 +282,11 @@ def memory_server(
     return with_sections(spec, profile, places.root, places.home, environ)
 
 
+def memory_server_id(specs: Iterable[ServerSpec], root: Path) -> str | None:
+    """The id of the server that finds earlier sessions, if there is one."""
+    return next((spec.id for spec in specs if is_memory_server(spec, root)), None)
+
+
 def is_memory_server(spec: ServerSpec, root: Path) -> bool:
     """Whether this is the memory server of this very program."""
     return _starts(spec, root / MEMORY_SCRIPT)
@@ -289,6 +295,11 @@ def is_memory_server(spec: ServerSpec, root: Path) -> bool:
 def is_documents_server(spec: ServerSpec, root: Path) -> bool:
     """Whether this is the documents server of this very program."""
     return _starts(spec, root / DOCUMENTS_SCRIPT)
+
+
+def is_math_server(spec: ServerSpec, root: Path) -> bool:
+    """Whether this is the math server of this very program."""
+    return _starts(spec, root / MATH_SCRIPT)
 
 
 def uses_gemini(section: DocumentsSection) -> bool:

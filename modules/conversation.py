@@ -3,11 +3,7 @@
 import asyncio
 import contextlib
 import os
-import time
-import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +14,6 @@ from config.settings import WORKFLOWS
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.context import AgentContext, Parts
-from core.errors import StorageError
 from core.events import Emit, Notice, collect
 from core.loop import AgentLoop
 from core.ports import AskUser, CallTool, CountingModel, Dispatcher, OnRepaired, RequestRun
@@ -39,14 +34,11 @@ from core.turn import (
     Plan,
     RunOutcome,
     TextInput,
-    Usage,
     used_since,
 )
 from modules.action import as_written, run_plan
 from modules.decision import PlanWriter
-from modules.memory.recollection import Recollection
-from modules.memory.remembering import Remembering
-from modules.memory.running_summary import RunningSummary
+from modules.memory.recollection import Recollection, Remembering
 from modules.memory.tool_record import newest_tool_records
 from modules.model_manager import ModelManager
 from modules.models.offline.planner import servers_to_ask
@@ -60,28 +52,15 @@ from modules.planning.preparation import prepare_plan
 from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
 from modules.sandbox import Sandbox
-from modules.session.attachments import Attached, read_attachments
-from modules.session.history import exchanges, leave_kept, usage_item
-from modules.session.ids import check_session_id, new_session_id
-from modules.session.memory import MemoryManager
-from modules.session.recorder import SessionRecorder
+from modules.session.attached.attachments import Attached, read_attachments
+from modules.session.current import CurrentSession
+from modules.session.history import exchanges, leave_kept
+from modules.session.ids import check_session_id
 from modules.team.choosing import WORTH_A_LOOK_CHARACTERS
 from modules.team.entry import TeamEntry, may_have_parts
 
 INTERRUPTED_EARLY = "interrupted before a plan was written"
 """What a run says that was stopped before its loop began."""
-
-
-@dataclass
-class _Session:
-    """What belongs to one session: its items, who writes them, and the notes on the oldest.
-
-    Notes are for planners that read text.
-    """
-
-    memory: MemoryManager
-    recorder: SessionRecorder
-    summary: RunningSummary | None = None
 
 
 @frozen
@@ -125,6 +104,9 @@ class Conversation:
         permissions: Permissions | None = None,
         guide: Guide | None = None,
         team: TeamEntry | None = None,
+        files_in: Path | None = Path(),
+        *,
+        owns_parts: bool = True,
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
 
@@ -133,7 +115,9 @@ class Conversation:
         nothing is checked (`core.provenance`). The page that helps counts the files in
         `document_folders`. `memory_server` is the id of the server that finds earlier sessions.
         `demands` hold for each request, and so do the user's `permissions`. `guide` has what user
-        and project say to models that read. `team` answers requests in parts.
+        and project say to models that read. `team` answers requests in parts. Paths in requests
+        (`@notes.md`) start at `files_in`; None: no file is read for them. Who shares model,
+        dispatcher and sandbox with others (`owns_parts` false) opens and ends them.
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -142,9 +126,9 @@ class Conversation:
         self.model = model
         self._dispatcher = dispatcher
         self.sandbox = sandbox
-        self._memory_folder = memory_folder
         self._listener = listener
         self._redactor = redactor or Redactor(os.environ)
+        self.session = CurrentSession(profile, memory_folder, listener, session_id, self._redactor)
         self._ask_user = ask_user
         self._policy = policy
         self._ask_leave = ask_leave
@@ -156,18 +140,20 @@ class Conversation:
         self._team = team or TeamEntry()
         self._expected: ExpectedAnswer | None = None
         self._known: Known | None = None
-        self._resume_id = check_session_id(session_id) if session_id is not None else None
         self._recollection = self._recalling()
         self._preparation: asyncio.Task[_Prepared] | None = None
         self._loop: RequestRun | None = None
-        self._begun: _Session | None = None
+        self._files_in = files_in
+        self._owns_parts = owns_parts
         self._stack = contextlib.AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         """Open the sandbox and the dispatcher; servers start when they are needed."""
-        await self._stack.enter_async_context(self.sandbox)
-        await self._stack.enter_async_context(self._dispatcher)
-        self._stack.push_async_callback(lambda: self.model.aclose())  # the last, if it was changed
+        if self._owns_parts:
+            await self._stack.enter_async_context(self.sandbox)
+            await self._stack.enter_async_context(self._dispatcher)
+            # the last, if it was changed
+            self._stack.push_async_callback(lambda: self.model.aclose())
         return self
 
     async def __aexit__(
@@ -183,25 +169,9 @@ class Conversation:
         await self._stack.aclose()
 
     @property
-    def session_id(self) -> str | None:
-        """Id of the current session; None before its first request."""
-        return self._begun.memory.session_id if self._begun is not None else self._resume_id
-
-    @property
-    def kept_session_id(self) -> str | None:
-        """Id of the current session if it is on the disk, so that it can be continued."""
-        memory = self._begun.memory if self._begun is not None else None
-        return memory.session_id if memory is not None and memory.is_kept else None
-
-    @property
     def policy(self) -> ProvenancePolicy:
         """What is trusted beside the user's words."""
         return self._policy or ProvenancePolicy()
-
-    @property
-    def items(self) -> list[MemoryItem]:
-        """What the session has kept, as far as this process has looked."""
-        return self._begun.memory.get_session_items() if self._begun is not None else []
 
     async def use_model(self, model: ModelManager) -> None:
         """Let the next request be answered by another model; the one before is closed."""
@@ -220,9 +190,10 @@ class Conversation:
 
         False: what is kept, or where, is another thing there, so that a new session begins.
         """
-        before, folder_before = self.profile, self._memory_folder
+        before, folder_before = self.profile, self.session.folder
         server_before, self._memory_server = self._memory_server, memory_server
-        self.profile, self._memory_folder = profile, memory_folder
+        self.profile = self.session.profile = profile
+        self.session.folder = memory_folder
         self._policy, self.document_folders = policy, tuple(document_folders)
         self.permissions.use(profile.agent.id)
         if self._known is not None and policy is not None:
@@ -237,29 +208,14 @@ class Conversation:
             return True
         place = (before.memory.storage.structure, before.memory.memory_service, folder_before)
         goes_on = place == (profile.memory.storage.structure, True, memory_folder)
-        session_id = self.session_id
-        self.new_session()
-        if goes_on:
-            self._resume_id = session_id  # read anew, and kept by the new settings
+        session_id = self.session.id
+        # It is read anew, and kept by the new settings.
+        self._begin_session(session_id if goes_on else None)
         return goes_on or session_id is None
-
-    async def loaded_items(self) -> list[MemoryItem]:
-        """All that the session has kept so far, in earlier processes too.
-
-        Raises:
-            StorageError: its file can't be read.
-        """
-        if self._begun is None and self._resume_id is None:
-            return []
-        memory = self._session().memory
-        await asyncio.to_thread(memory.load)
-        await self._tell_warnings(memory)
-        return memory.get_session_items()
 
     def new_session(self) -> None:
         """Let the next request begin a new session."""
-        self._begun = self._resume_id = self._known = None
-        self.permissions.begin_session()
+        self._begin_session()
 
     def resume(self, session_id: str) -> None:
         """Let the next request go on with a session that is kept.
@@ -267,9 +223,12 @@ class Conversation:
         Raises:
             UsageError: the id is not of a known form.
         """
-        checked = check_session_id(session_id)
-        self.new_session()
-        self._resume_id = checked
+        self._begin_session(check_session_id(session_id))
+
+    def _begin_session(self, session_id: str | None = None) -> None:
+        self.session.leave(session_id)
+        self._known = None
+        self.permissions.begin_session()
 
     def interrupt(self) -> bool:
         """Stop the running request; servers stay alive. Whether there was one."""
@@ -279,24 +238,6 @@ class Conversation:
             self._preparation.cancel()
         return self._preparation is not None
 
-    async def keep(self, item: MemoryItem) -> None:
-        """Keep a further item of the session, which gets its id.
-
-        Raises:
-            StorageError: it can't be written; it stays in this process.
-        """
-        memory = self._session().memory
-        own = item.model_copy(update={"session_id": memory.session_id})
-        await asyncio.to_thread(memory.add, own)
-
-    def running_summary(self) -> RunningSummary:
-        """What has notes written on the session's oldest exchanges."""
-        session = self._session()
-        if session.summary is None:
-            where = session.memory, session.memory.session_id
-            session.summary = RunningSummary(*where, self._redactor, self._listener)
-        return session.summary
-
     @contextlib.asynccontextmanager
     async def beside_runs(self) -> AsyncGenerator[ModelManager]:
         """Models may be asked inside as in a run: it is told, bounded, and counted."""
@@ -305,7 +246,7 @@ class Conversation:
             with self.model.telling(self._listener):
                 yield self.model
         finally:
-            await self._keep_usage(used_since(used_by, self.model.usage_by_model))
+            await self.session.keep_usage(used_since(used_by, self.model.usage_by_model))
 
     async def ask(
         self,
@@ -348,21 +289,18 @@ class Conversation:
             return await self._help()
         if by_hand.is_plain and graph is None and "workflow" in request.lower():
             graph = self._team.named_workflow(request)
-        session = self._session()
         # A task of its own: servers that start for the first time may take long.
-        self._preparation = asyncio.create_task(
-            self._prepare(request, session, texts, by_hand, graph)
-        )
+        self._preparation = asyncio.create_task(self._prepare(request, texts, by_hand, graph))
         try:
             await asyncio.wait({self._preparation})
             if self._preparation.cancelled():
                 return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
             self._loop = self._run_of(self._preparation.result(), by_hand, graph)
-            kept = (session.recorder.telling(self._listener),) if by_hand.is_kept else ()
+            kept = (self.session.recorder.telling(self._listener),) if by_hand.is_kept else ()
             told = (self._listener,) if by_hand.is_told else ()
             outcome = await collect(self._loop.run(), *kept, *told)
             if not by_hand.is_kept:
-                await self._keep_usage(outcome.usage_by_model)
+                await self.session.keep_usage(outcome.usage_by_model)
             return outcome
         finally:
             self._preparation.cancel()
@@ -382,25 +320,22 @@ class Conversation:
     async def _prepare(
         self,
         request: str,
-        session: "_Session",
         texts: tuple[TextInput, ...],
         by_hand: ByHand,
         graph: TaskGraph | None,
     ) -> "_Prepared":
         """What a run works with: the session as it is on the disk, and the tools."""
-        memory = session.memory
+        memory = self.session.memory
         attached = Attached(request)
-        if "@" in request:
-            attached = await read_attachments(request, Path.cwd())
+        if "@" in request and self._files_in is not None:
+            attached = await read_attachments(request, Path.cwd() / self._files_in)
             texts += attached.texts
-        await asyncio.to_thread(memory.load)
-        await self._tell_warnings(memory)
+        items = await self.session.load()
         if by_hand.is_kept and (
             learnt := await self._recollection.learn(request, memory.session_id)
         ):
             await self._listener(Notice("memory", learnt))
-        provenance = self._provenance(memory, texts, by_hand.said)
-        items = memory.get_session_items()
+        provenance = self._provenance(items, texts, by_hand.said)
         history = exchanges(items) if items else ()
         guided = await self._guided(request)
         self._dispatcher.begin_run()
@@ -420,7 +355,7 @@ class Conversation:
                 request,
                 memory.session_id,
                 self.model,
-                self.running_summary(),
+                self.session.summary,
                 provenance.known.reminded if provenance is not None else None,
             )
         profile = self.profile if by_hand.is_plain else by_hand.profile(self.profile)
@@ -476,7 +411,7 @@ class Conversation:
         return ChosenTools(self._dispatcher, names)
 
     def _provenance(
-        self, memory: MemoryManager, texts: tuple[TextInput, ...], said: str
+        self, items: Sequence[MemoryItem], texts: tuple[TextInput, ...], said: str
     ) -> Provenance | None:
         """What is known of where values come from: it grows with the session.
 
@@ -486,51 +421,20 @@ class Conversation:
             return None
         if self._known is None:
             self._known = Known(self._policy)
-        self._known.recall(memory.get_session_items())
+        self._known.recall(items)
         for text in texts:
             self._known.given(text.text)
         if said:
             self._known.user_said(said)
         ask = self._ask_leave
         if ask is not None:
-            ask = leave_kept(ask, self.keep, self._redactor)
+            ask = leave_kept(ask, self.session.keep, self._redactor)
         return Provenance(self._known, ask, self.permissions)
-
-    def _session(self) -> "_Session":
-        """What belongs to the session, made at its first request."""
-        if self._begun is None:
-            settings = self.profile.memory
-            memory = MemoryManager(
-                self._resume_id or new_session_id(datetime.now().astimezone(), uuid.uuid4().hex),
-                self._memory_folder,
-                enabled=settings.memory_service,
-                structure=settings.storage.structure,
-                sync=settings.storage.sync,
-                is_new=self._resume_id is None,
-            )
-            recorder = SessionRecorder(
-                memory,
-                settings,
-                redactor=self._redactor,
-                keeps_prompts=self.profile.trace.prompts,
-            )
-            self._begun = _Session(memory, recorder)
-        return self._begun
-
-    async def _tell_warnings(self, memory: MemoryManager) -> None:
-        for warning in memory.take_warnings():
-            await self._listener(Notice("memory", warning))
 
     def _recalling(self) -> Recollection:
         """What finds and keeps memories, as the profile has it."""
-        where = (self.profile.memory, self._memory_folder, self._memory_server)
+        where = (self.profile.memory, self.session.folder, self._memory_server)
         return Recollection(self._dispatcher, self._redactor, *where)
-
-    async def _keep_usage(self, used_by: Mapping[str, Usage]) -> None:
-        """Keep what models were asked for beside all runs, so that it is counted."""
-        if any(used.tokens for used in used_by.values()):
-            with contextlib.suppress(StorageError):  # it stays in this process
-                await self.keep(usage_item(used_by, time.time()))
 
     def _parts(
         self,
@@ -582,7 +486,7 @@ class Conversation:
 
     async def _recall_tools(self) -> Mapping[str, ToolRecord]:
         structure = self.profile.memory.storage.structure
-        return await asyncio.to_thread(newest_tool_records, self._memory_folder, structure)
+        return await asyncio.to_thread(newest_tool_records, self.session.folder, structure)
 
     async def _perceive(
         self, context: AgentContext, user_input: str | None = None

@@ -19,7 +19,7 @@ from modules.memory.past import Past, newest_within, room_characters
 from modules.planning.guidance.guide import UNGUIDED, Guided
 from modules.planning.prompt.decision import decision_prompt
 from modules.planning.reply.extraction import find_plan
-from modules.session.attachments import images_note, texts_note
+from modules.session.attached.attachments import images_note, texts_note
 from modules.session.history import exchanges
 
 RETRY_TEMPERATURES = (0.0, 0.3, 0.6, 0.8)

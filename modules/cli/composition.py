@@ -3,15 +3,14 @@
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TextIO
 
-from config.schema import AgentProfile, NotifyMode, SandboxSection
-from config.server_list import is_documents_server, is_memory_server
+from config.schema import AgentProfile, NotifyMode
 from config.servers import ServerSpec
 from config.settings import Places
 from core.base.frozen import frozen
@@ -31,7 +30,6 @@ from core.provenance.permissions import Permission, Permissions
 from core.session import MultiMCP
 from modules.planning.guidance.guide import Guide
 from modules.planning.guidance.project import GuidanceText
-from modules.sandbox import SandboxLimits
 from modules.terminal.asking.dialogue import Dialogue, HeldStream
 from modules.terminal.asking.file_changes import FileChange, file_change
 from modules.terminal.asking.questions import Questions, unanswered
@@ -44,14 +42,8 @@ PINS_FILE: Final = "tool_pins.json"
 """Under CORTEX_HOME: the tool definitions that were first seen."""
 
 
-MATH_SCRIPT: Final = Path("servers") / "math_server.py"
-"""The one server whose results hold nobody's text."""
-
 FILES_NAMED: Final = 5
 """So many files of a skill are named where it is asked about."""
-
-SOURCES_OF_DOCUMENTS: Final = "search_stored_documents"
-
 
 QUESTION_WAITS: Final = "Cortex-R: a question waits for you"
 
@@ -101,11 +93,6 @@ def open_display(
 def _is_typed(stdin: TextIO | None) -> bool:
     """Whether somebody can be asked: what comes from a file or a pipe is no answer."""
     return stdin is not None and not stdin.closed and stdin.isatty()
-
-
-def sandbox_limits(section: SandboxSection) -> SandboxLimits:
-    """The bounds of one plan, as the profile has them; `require` is no bound."""
-    return SandboxLimits(**section.model_dump(exclude={"require"}))
 
 
 @frozen
@@ -192,16 +179,6 @@ def build_dispatcher(
     return dispatcher
 
 
-def document_folders(profile: AgentProfile, home: Path) -> list[Path]:
-    """The folders of documents, with absolute paths."""
-    return [home / Path(folder).expanduser() for folder in profile.documents.folders]
-
-
-def memory_server_id(specs: Iterable[ServerSpec], root: Path) -> str | None:
-    """The id of the server that finds earlier sessions, if there is one."""
-    return next((spec.id for spec in specs if is_memory_server(spec, root)), None)
-
-
 def asking_leave(
     questions: Questions | None,
     while_asking: Callable[[], AbstractContextManager[None]],
@@ -253,64 +230,3 @@ def permissions_of(
 ) -> Permissions:
     """What the user has allowed this profile's agent for good."""
     return Permissions(places.permissions_file, profile.agent.id, redactor, partial(say, "tool"))
-
-
-def provenance_policy(
-    profile: AgentProfile,
-    specs: Iterable[ServerSpec],
-    places: Places,
-    approved: Iterable[str] = (),
-) -> ProvenancePolicy:
-    """The rules for these servers, with absolute paths; `approved` are tools that need no yes.
-
-    A server's arguments, URL and folder are named by the configuration, for that server; its
-    folder only where the entry gives one, for by default it is the checkout.
-    """
-    specs = tuple(specs)
-    folders = tuple(str(places.home / folder) for folder in profile.documents.folders)
-    readers = [spec.id for spec in specs if is_documents_server(spec, places.root)]
-    return ProvenancePolicy(
-        mode=profile.security.provenance,
-        link_sources=profile.security.link_sources,
-        listing_tools=profile.security.listing_tools,
-        marking_tools=tuple(f"{server}.{SOURCES_OF_DOCUMENTS}" for server in readers),
-        trusted_servers=frozenset(spec.id for spec in specs if _is_math(spec, places.root)),
-        bundled_servers=frozenset(spec.id for spec in specs if spec.bundled),
-        folders=folders,
-        texts={spec.id: tuple(_texts(spec, places.root)) for spec in specs},
-        relative_to=dict.fromkeys(readers, folders),
-        server_keys={spec.id: spec.key for spec in specs},
-        home=_home_folder(),
-        approvals=profile.security.approvals,
-        approved=tuple(approved),
-    )
-
-
-def _is_math(spec: ServerSpec, root: Path) -> bool:
-    if not spec.bundled or len(spec.command) < 2:
-        return False
-    return Path(spec.command[1]).resolve() == (root / MATH_SCRIPT).resolve()
-
-
-def _texts(spec: ServerSpec, root: Path) -> Iterable[str]:
-    """What an entry names: arguments, also the values of options, its URL, its folder."""
-    if spec.url is not None:
-        yield spec.url
-    for argument in spec.command[1:]:
-        if spec.bundled and argument.endswith(".py"):
-            continue
-        yield argument
-        if argument.startswith("-") and "=" in argument:
-            yield argument.partition("=")[2]
-        if argument == "." or argument.startswith(("./", "../")):
-            yield os.path.normpath(spec.folder / argument)
-    if spec.command and spec.cwd != root and spec.runs_in is None:
-        yield str(spec.cwd)
-
-
-def _home_folder() -> str:
-    """What `~` stands for; nothing where nobody knows."""
-    try:
-        return str(Path.home())
-    except RuntimeError:
-        return ""

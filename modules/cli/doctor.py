@@ -20,7 +20,6 @@ from core.tools.spec import ToolSpec
 from core.turn import PlanFailure
 from core.values import Json, JsonObject
 from core.version import __version__
-from modules.cli.composition import sandbox_limits
 from modules.cli.doctor_configuration import (
     documents_checks,
     file_checks,
@@ -117,7 +116,7 @@ def _sandbox(
 ) -> Iterator[Check]:
     """The sandbox under the profile's limits, under those by default where there is no profile."""
     section = profile.sandbox if profile is not None else None
-    limits = sandbox_limits(section) if section is not None else SandboxLimits()
+    limits = SandboxLimits.of(section) if section is not None else SandboxLimits()
     yield from sandbox_checks(limits, section.require if section is not None else (), examine)
     if is_verbose:
         yield limits_check(limits)

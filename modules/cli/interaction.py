@@ -15,13 +15,14 @@ from pathlib import Path
 
 from config.models_file import load_models
 from config.schema import AgentProfile
-from config.server_list import ServerList, secret_values
+from config.server_list import ServerList, memory_server_id, secret_values
 from config.settings import Places
 from core.base.frozen import frozen
 from core.base.text import lazy_pattern
 from core.errors import ExitCode, UsageError
 from core.events import Emit, Event
 from core.process.server import SpawnedServer
+from core.provenance.known import provenance_policy
 from core.team.graph import TaskGraph
 from core.turn import RunOutcome
 from modules.cli.command_line import Arguments
@@ -29,13 +30,9 @@ from modules.cli.composition import (
     ServerAccess,
     asking_leave,
     build_dispatcher,
-    document_folders,
     guide_for,
-    memory_server_id,
     open_display,
     permissions_of,
-    provenance_policy,
-    sandbox_limits,
 )
 from modules.cli.event_stream import EventWriter
 from modules.conversation import Conversation
@@ -45,7 +42,7 @@ from modules.models.offline.welcome import asks_for_help
 from modules.models.serving.budget import FREE
 from modules.planning.answer_schema import read_answer_schema
 from modules.planning.demands import Demands
-from modules.sandbox import Sandbox
+from modules.sandbox import Sandbox, SandboxLimits
 from modules.session.ids import find_session, kept_sessions, resumed_session
 from modules.session.request import Beside, StdinReader
 from modules.team.entry import TeamEntry
@@ -220,7 +217,7 @@ class Interaction:
                     self.progress.say(stage, note)
             if (unseeded := without_seed(arguments.seed, model)) is not None:
                 self.progress.say("model", unseeded)
-        sandbox = Sandbox(sandbox_limits(profile.sandbox), require=profile.sandbox.require)
+        sandbox = Sandbox(SandboxLimits.of(profile.sandbox), require=profile.sandbox.require)
         access = ServerAccess(arguments.allow_tool_changes, while_asking=sandbox.standing_still)
         self.dispatcher = build_dispatcher(servers.specs, places, display, access, setting.spawned)
         questions = display.questions
@@ -238,7 +235,7 @@ class Interaction:
             asking_leave(
                 questions, sandbox.standing_still, lambda: self.conversation.policy, redactor
             ),
-            document_folders(profile, places.home),
+            profile.document_folders(places.home),
             memory_server_id(servers.specs, places.root),
             demands,
             permissions_of(profile, places, redactor, self.progress.say),
@@ -273,7 +270,7 @@ class Interaction:
         self.progress.end_waits()  # a server that still starts outlives an interrupted run
         with writing_stdout():
             if self.setting.arguments.json:
-                session, model = self.conversation.session_id or "", self.conversation.model.name
+                session, model = self.conversation.session.id or "", self.conversation.model.name
                 print_json(outcome, session, model, sys.stdout, complaints.redactor)
             elif outcome.answer is not None:
                 text = one_line_of(outcome.answer) if is_line else outcome.answer

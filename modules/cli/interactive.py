@@ -126,14 +126,14 @@ class _Requests:
         if told == OFFER:
             lines = answered(self._at, lines)
         await self._repl(self._ask_typed).run(lines)
-        session = self._conversation.kept_session_id
+        session = self._conversation.session.kept_id
         if not is_quiet and session is not None:
             self._say("memory", f"--session {session} continues this session")
         return ExitCode.ANSWERED  # each answer told its own story; leaving is no failure
 
     async def _recall(self) -> None:
         """Show how the session ended that goes on."""
-        session_id = self._conversation.session_id
+        session_id = self._conversation.session.id
         if session_id is None or not self._setting.profile.memory.memory_service:
             return
         if recap := await asyncio.to_thread(self._kept.recap, session_id):
@@ -206,7 +206,7 @@ class _Requests:
         message = self._setting.complaints.redactor.text(message)
         with writing_stdout():
             if self._setting.arguments.json:
-                session, model = self._conversation.session_id or "", self._conversation.model.name
+                session, model = self._conversation.session.id or "", self._conversation.model.name
                 print_error_json(message, code, session, model, sys.stdout)
             else:
                 print_failure_line(message, sys.stdout)

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Final
 
 from config.schema import GraphMode
+from config.server_list import memory_server_id
 from core.base.text import counted
 from core.errors import ExitCode
 from core.events import ActionChosen
 from core.ports import DecisionInputs
 from core.team.graph import TaskGraph
 from core.values import JsonObject
-from modules.cli.composition import document_folders, guide_for, memory_server_id
+from modules.cli.composition import guide_for
 from modules.cli.parser import (
     add_graph_options,
     add_instructions_option,
@@ -149,7 +150,7 @@ async def _plan(request: str, model: ModelManager, around: Surroundings) -> Exit
                 profile.memory_folder(places.home),
                 display.progress,
                 redactor=around.redactor,
-                document_folders=document_folders(profile, places.home),
+                document_folders=profile.document_folders(places.home),
                 memory_server=memory_server_id(around.servers.specs, places.root),
                 guide=None
                 if around.options.no_instructions

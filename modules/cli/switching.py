@@ -11,22 +11,18 @@ from typing import Final
 
 from config.checking import check
 from config.schema import StrategyProfile, load_profile
-from config.server_list import ServerList, secret_values, server_list
+from config.server_list import ServerList, memory_server_id, secret_values, server_list
 from config.settings import SettingsError
 from config.texts import TextProblem, load_yaml
+from core.provenance.known import provenance_policy
 from core.session import runs_alike
 from modules.cli.command_line import Arguments
-from modules.cli.composition import (
-    document_folders,
-    memory_server_id,
-    provenance_policy,
-    sandbox_limits,
-)
 from modules.cli.docs import PromptDocuments
 from modules.cli.interaction import MODELS_WAITED_FOR, Setting, chosen_model, without_seed
 from modules.cli.prompt_commands.command import AtPrompt
 from modules.model_manager import ModelManager
 from modules.models.choosing.names import FLAG_ORIGIN
+from modules.sandbox import SandboxLimits
 from modules.session.kept import KeptSessions
 
 AT_ONCE: Final = frozenset({"shell"})
@@ -70,7 +66,7 @@ async def _change_profile(
     at: AtPrompt, setting: Setting, servers: ServerList, model: ModelManager | None
 ) -> None:
     before, profile = at.setting.profile, setting.profile
-    await at.conversation.sandbox.use(sandbox_limits(profile.sandbox), profile.sandbox.require)
+    await at.conversation.sandbox.use(SandboxLimits.of(profile.sandbox), profile.sandbox.require)
     if model is not None:
         await _hand_over(at, setting, model)
     at.setting = setting
@@ -157,7 +153,7 @@ async def _apply(at: AtPrompt, setting: Setting) -> None:
         profile,
         profile.memory_folder(places.home),
         provenance_policy(profile, servers.specs, places, setting.arguments.approve),
-        document_folders(profile, places.home),
+        profile.document_folders(places.home),
         memory_server_id(servers.specs, places.root),
     )
     if not goes_on:

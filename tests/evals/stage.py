@@ -18,18 +18,13 @@ from config.settings import Places
 from core.base.redaction import Redactor
 from core.events import Event
 from core.ports import TextModel
+from core.provenance.known import provenance_policy
 from core.session import MultiMCP
-from modules.cli.composition import (
-    ServerAccess,
-    build_dispatcher,
-    open_display,
-    provenance_policy,
-    sandbox_limits,
-)
+from modules.cli.composition import ServerAccess, build_dispatcher, open_display
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager
 from modules.models.serving.watched import ChosenModel
-from modules.sandbox import Sandbox
+from modules.sandbox import Sandbox, SandboxLimits
 from tests.command_line import ROOT
 from tests.evals.workplace import Workplace
 from tests.real.parts import STAMP, npm_server, python_server
@@ -135,7 +130,7 @@ class Stage:
             profile,
             self.manager(),
             dispatcher,
-            Sandbox(sandbox_limits(profile.sandbox), require=profile.sandbox.require),
+            Sandbox(SandboxLimits.of(profile.sandbox), require=profile.sandbox.require),
             self.places.home / profile.memory.storage.base_dir,
             _hear_nothing,
             policy=provenance_policy(profile, self.specs(names), self.places),

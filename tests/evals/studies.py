@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.ports import TextModel
-from modules.cli.composition import sandbox_limits
 from modules.models.offline.planner import OfflineModel
-from modules.sandbox import Sandbox
+from modules.sandbox import Sandbox, SandboxLimits
 from tests.benchmarks.environments import NotInstalled
 from tests.evals import report, team
 from tests.evals.ablation import Replay, ablated, ablated_fixtures
@@ -114,7 +113,7 @@ class Evaluation:
             replies, questions = load(file), {q.key: q for q in self.questions}
             async with (
                 self.stage.dispatcher(ALL_SERVERS) as dispatcher,
-                Sandbox(sandbox_limits(self.stage.profile(Manner()).sandbox)) as sandbox,
+                Sandbox(SandboxLimits.of(self.stage.profile(Manner()).sandbox)) as sandbox,
             ):
                 await dispatcher.initialize()
                 again = Replay(dispatcher, sandbox, self.stage.workplace, questions)

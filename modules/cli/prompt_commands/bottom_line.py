@@ -25,7 +25,7 @@ class BottomLine:
 
     async def look(self) -> None:
         """See what the session is called by now, and what it has used."""
-        items = self._at.conversation.items
+        items = self._at.conversation.session.items
         self._title = title_of(items)
         cost = sum(usage_of(items).values(), Usage()).cost
         self._cost = f"${cost:.4f}" if cost else ""
@@ -41,7 +41,7 @@ class BottomLine:
     def parts(self) -> Sequence[Part]:
         """The parts, in the order in which they stand."""
         at = self._at
-        session_id = at.conversation.session_id
+        session_id = at.conversation.session.id
         session = self._title or (session_id[-ID_CHARACTERS:] if session_id else "new session")
         unwell = [s.id for s in at.dispatcher.status() if s.state in ("failed", "set aside")]
         return (

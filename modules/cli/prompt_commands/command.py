@@ -97,7 +97,7 @@ class AtPrompt:
         """The last request, of an earlier process where this one has asked none."""
         if self.last_request is not None:
             return self.last_request
-        asked = dated_exchanges(await self.conversation.loaded_items(), with_undone=True)
+        asked = dated_exchanges(await self.conversation.session.load(), with_undone=True)
         return asked[-1].request if asked else None
 
 

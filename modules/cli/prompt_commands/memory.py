@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
+from config.server_list import memory_server_id
 from core.base.clock import moment
 from core.base.memory.facts import Fact, FactError, FactStore
 from core.errors import ExitCode, StorageError, UsageError
-from modules.cli.composition import memory_server_id
 from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
 from modules.memory.earlier import search_memory
 

@@ -40,7 +40,7 @@ async def _retry(at: AtPrompt, words: str) -> ExitCode | Ask:
         UsageError: nothing was asked.
     """
     request = await _last_asked(at)
-    asked = dated_exchanges(await at.conversation.loaded_items(), with_undone=True)
+    asked = dated_exchanges(await at.conversation.session.load(), with_undone=True)
     if asked and not asked[-1].undone and _is_of(asked[-1], request, at):
         await _take_back(at)
     at.say("loop", f"asks again: {one_line(request, SHOWN_CHARACTERS)}")
@@ -79,18 +79,18 @@ async def _undo(at: AtPrompt, words: str) -> ExitCode:
     """
     if (exchange := await _take_back(at)) is None:
         raise UsageError("there is nothing to take back: no request of this session counts")
-    left = len(dated_exchanges(at.conversation.items))
+    left = len(dated_exchanges(at.conversation.session.items))
     told = one_line(exchange.request, SHOWN_CHARACTERS)
     at.say("memory", f"taken back: {told}\nearlier requests that still count: {left}")
     return ExitCode.ANSWERED
 
 
 async def _take_back(at: AtPrompt) -> DatedExchange | None:
-    found = taken_back(await at.conversation.loaded_items(), time.time())
+    found = taken_back(await at.conversation.session.load(), time.time())
     if found is None:
         return None
     exchange, item = found
-    await at.conversation.keep(item)
+    await at.conversation.session.keep(item)
     return exchange
 
 
@@ -143,7 +143,7 @@ def _show(at: AtPrompt, plan: ShownPlan) -> ExitCode:
 async def _last_plan(at: AtPrompt) -> ShownPlan:
     """The last plan that ran in the session, and the request that it was for."""
     request, source = "", None
-    for item in await at.conversation.loaded_items():
+    for item in await at.conversation.session.load():
         if item.type == "run_metadata" and item.user_query is not None:
             request = item.user_query
         source = _plan_in(item) or source
@@ -232,9 +232,9 @@ async def _compact(at: AtPrompt, words: str) -> ExitCode:
     if not traits.reads_text:
         at.say("memory", f"nothing to do: {conversation.model.name} reads no prompt, and no notes")
         return ExitCode.ANSWERED
-    history = exchanges(await conversation.loaded_items())
+    history = exchanges(await conversation.session.load())
     room = room_characters(conversation.profile.memory.prompt_tokens, traits)
-    summary = conversation.running_summary()
+    summary = conversation.session.summary
     before = summary.told(history, room)
     if before.summarised >= len(history) - 1:
         at.say("memory", "nothing to do: there are notes on all requests but the last")

@@ -15,10 +15,10 @@ from core.errors import ExitCode, StorageError, UsageError
 from core.team.whiteboard import board_text
 from core.turn import Usage
 from core.version import __version__
-from modules.cli.composition import sandbox_limits
 from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
 from modules.cli.prompt_commands.requests import paths
 from modules.cli.sessions_markdown import session_markdown
+from modules.sandbox import SandboxLimits
 from modules.sandbox.walls.launcher import examine_walls
 from modules.session.history import activity_of, exchanges, runs_in, usage_of
 from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary
@@ -86,7 +86,7 @@ async def _resume(at: AtPrompt, words: str) -> ExitCode:
         raise UsageError("memory is off (memory_service, or --no-memory): no session goes on")
     if not words:
         ids = await asyncio.to_thread(at.kept.ids)
-        words = next((one for one in ids if one != at.conversation.session_id), "")
+        words = next((one for one in ids if one != at.conversation.session.id), "")
     session_id = await asyncio.to_thread(at.kept.find, words, "/sessions")
     recap = await asyncio.to_thread(at.kept.recap, session_id)
     at.conversation.resume(session_id)
@@ -103,7 +103,7 @@ def _session_ids(at: AtPrompt, text: str) -> Iterable[Candidate]:
 
 async def _usage(at: AtPrompt, words: str) -> ExitCode:
     """What this session has used, by model, and what it has done."""
-    items = await at.conversation.loaded_items()
+    items = await at.conversation.session.load()
     used = usage_of(items)
     lines = [f"{name}: {usage_text(usage)}" for name, usage in used.items()]
     if len(lines) > 1:
@@ -123,7 +123,7 @@ async def _trace(at: AtPrompt, words: str) -> ExitCode:
         session_id = await asyncio.to_thread(at.kept.find, words, "/sessions")
         items = await asyncio.to_thread(at.kept.items, session_id)
     else:
-        items = await at.conversation.loaded_items()
+        items = await at.conversation.session.load()
     from modules.trace.text import tree_text  # late: it brings rich, which takes 0.06 s
 
     if not (runs := runs_of(items)):
@@ -139,7 +139,7 @@ async def _board(at: AtPrompt, words: str) -> ExitCode:
     Raises:
         UsageError: none had.
     """
-    runs = runs_in(await at.conversation.loaded_items())
+    runs = runs_in(await at.conversation.session.load())
     entries = next((found for run in reversed(runs) if (found := board_of(run))), ())
     if not entries:
         raise UsageError("no request of this session was answered in parts, by a team")
@@ -164,7 +164,7 @@ async def _copy(at: AtPrompt, words: str) -> ExitCode:
 
 
 async def _last_answer(at: AtPrompt) -> str:
-    for exchange in reversed(exchanges(await at.conversation.loaded_items())):
+    for exchange in reversed(exchanges(await at.conversation.session.load())):
         if exchange.answer is not None:
             return exchange.answer
     raise UsageError("there is no answer in this session yet; ask something first")
@@ -186,10 +186,10 @@ async def _save(at: AtPrompt, words: str) -> ExitCode:
     if len(names) != 1 or names[0].startswith("--"):
         raise UsageError("/save takes one file: /save answer.md, /save --session 'my session.md'")
     if "--session" in options:
-        items = await at.conversation.loaded_items()
+        items = await at.conversation.session.load()
         if not items:
             raise UsageError("nothing was asked in this session yet")
-        text = session_markdown(at.conversation.session_id or "", items)
+        text = session_markdown(at.conversation.session.id or "", items)
     else:
         text = await _last_answer(at)
     file = await asyncio.to_thread(
@@ -219,10 +219,10 @@ def _save_words(at: AtPrompt, text: str) -> Iterable[Candidate]:
 async def _status(at: AtPrompt, words: str) -> ExitCode:
     """What answers here, and where it keeps things."""
     conversation, places = at.conversation, at.setting.places
-    profile, session_id = conversation.profile, conversation.session_id
+    profile, session_id = conversation.profile, conversation.session.id
     states = [f"{status.id} {status.state}" for status in at.dispatcher.status()]
     with at.during("sandbox", "the walls of the sandbox"):
-        walls = await asyncio.to_thread(examine_walls, sandbox_limits(profile.sandbox))
+        walls = await asyncio.to_thread(examine_walls, SandboxLimits.of(profile.sandbox))
     rows = [
         ("version", __version__),
         ("model", conversation.model.reason),

@@ -144,7 +144,7 @@ async def _workflow(at: AtPrompt, words: str) -> ExitCode | Ask:
     if action == "save":
         is_forced = "--force" in values
         kept = arguments_of([value for value in values if value != "--force"])
-        items = await at.conversation.loaded_items()
+        items = await at.conversation.session.load()
         file = await asyncio.to_thread(saved, home, name, items, kept, is_forced=is_forced)
         at.say("plan", f"wrote {file}; /workflow run {name} runs it")
         return ExitCode.ANSWERED

@@ -32,7 +32,7 @@ from modules.planning.guidance.project import (
     read_beside,
 )
 from modules.planning.guidance.trust import FILE_NAME, TrustStore
-from modules.session.text_file import variable_name
+from modules.session.attached.text_file import variable_name
 
 CHARACTERS_MAX: Final = 32 * 1024
 """How much of a prompt instructions take at most, and as much again the skills that fit."""

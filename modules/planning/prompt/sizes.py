@@ -11,10 +11,10 @@ from core.strategy import CHARACTERS_PER_TOKEN
 from core.turn import Plan
 from modules.decision import PlanWriter
 from modules.memory.past import Past, exchange_characters
-from modules.memory.remembering import Remembering
+from modules.memory.recollection import Remembering
 from modules.planning.by_hand import NOT_RUN, WrittenPlan
 from modules.planning.prompt.stubs import summarize_tools
-from modules.session.attachments import texts_note
+from modules.session.attached.attachments import texts_note
 
 
 @frozen

@@ -16,7 +16,7 @@ from core.base.frozen import frozen
 from core.base.text import lazy_pattern
 from core.errors import UsageError
 from core.tools.content import ImageBlock
-from modules.session.attachments import IMAGE_SUFFIXES
+from modules.session.attached.attachments import IMAGE_SUFFIXES
 from modules.terminal.display.terminals import PictureForm, picture_form
 
 FILES_KEPT: Final = 50
@@ -58,7 +58,7 @@ class Pictures:
 
         Blocks, up to a second or two for the largest; an empty text draws nothing.
         """
-        from modules.session.image_file import image_of  # late: it brings Pillow
+        from modules.session.attached.image_file import image_of  # late: it brings Pillow
 
         if len(block.data) * 3 // 4 > FILE_BYTES_MAX:
             return None
@@ -89,7 +89,7 @@ def drawn(data: bytes, form: PictureForm | None, columns: int) -> str:
     """The sequences that draw a picture where the cursor is; empty if it is none."""
     if form is None:
         return ""
-    from modules.session.image_file import small_png  # late: it brings Pillow
+    from modules.session.attached.image_file import small_png  # late: it brings Pillow
 
     try:
         png, (width, height) = small_png(data, SIDE_PIXELS)

@@ -10,12 +10,12 @@ from core.base.redaction import Redactor
 from core.events import Event
 from core.provenance.checks import Doubt
 from core.provenance.guard import AskLeave, Leave
-from core.provenance.known import Known, ProvenancePolicy, matches
+from core.provenance.known import Known, ProvenancePolicy, matches, provenance_policy
 from core.provenance.permissions import Permission
 from core.session import MultiMCP
 from core.turn import MemoryItem
 from core.values import JsonObject
-from modules.cli.composition import asking_leave, provenance_policy
+from modules.cli.composition import asking_leave
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager
 from modules.models.scripted import ScriptedModel

@@ -36,7 +36,7 @@ async def test_a_session_that_outgrows_the_prompt_goes_on_with_notes(tmp_path: P
     async with conversation(first, tmp_path) as talk:
         for request in ("tell me of Oslo", "and of Rome", "and of Bern", "go on"):
             await talk.ask(request)
-        session_id = talk.kept_session_id
+        session_id = talk.session.kept_id
     assert [each.purpose for each in first.requests if each.purpose != "perception"] == [
         *("decision", "decision", "decision", "summary", "decision")
     ]

@@ -383,7 +383,7 @@ async def test_of_two_that_contradict_who_has_a_source_is_right_and_the_board_te
     replies = by_words(first_fact=FACT % "red", second_fact=SEEN)
     played = Played(tmp_path, replies)
     await played.ask(TaskGraph("tell of the roof", parts))
-    board = {(each.topic, each.key): each for each in board_of(await played.talk.loaded_items())}
+    board = {(each.topic, each.key): each for each in board_of(await played.talk.session.load())}
     assert board["facts", "roof.colour"].value == "blue"
     assert board["facts", "roof.colour"].source == "able.echo"
     decided = board["decisions", "facts.roof.colour"].value

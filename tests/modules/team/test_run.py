@@ -148,7 +148,7 @@ async def test_a_team_s_board_is_kept_with_the_session_and_tells_who_contradicts
     replies = by_words(first_fact=FACT % "red", second_fact=FACT % "blue")
     nobody = '{"best": 0, "reason": "both may be"}'
     await (played := Played(tmp_path, replies, ruling=nobody)).ask(two)
-    items = await played.talk.loaded_items()
+    items = await played.talk.session.load()
     board = {(each.topic, each.key): each for each in board_of(items)}
     assert board["mission", "request"].value == "tell of the roof"
     assert board["progress", "second"].value == "completed"

@@ -31,7 +31,7 @@ def saying(answer: str) -> str:
 
 def told_of(typed: Typed) -> tuple[Exchange, ...]:
     """What prompts tell of."""
-    return exchanges(typed.conversation.items)
+    return exchanges(typed.conversation.session.items)
 
 
 def changing(new: str) -> Callable[[str], Awaitable[str]]:
@@ -126,7 +126,7 @@ async def test_a_plan_is_shown_and_runs_only_when_that_is_said(tmp_path: Path) -
         await typed.run("/plan")
         assert typed.said[0] == f"plan: {saying('nine').strip()}", "the last that ran"
         of_a_part: JsonObject = {"tool_name": "solve_sandbox", "tool_args": {"plan": "of a part"}}
-        await typed.conversation.keep(
+        await typed.conversation.session.keep(
             item(9e9, "tool_output", metadata={"subtask": "first"}, **of_a_part)
         )
         await typed.run("/plan")
@@ -138,10 +138,10 @@ async def test_what_writing_a_plan_has_cost_is_counted(tmp_path: Path) -> None:
     reply = ModelReply(saying("nine"), used)
     async with Typed(tmp_path, reply, reply) as typed:
         await typed.ask("how many?")
-        ended = runs_of(typed.conversation.items)
+        ended = runs_of(typed.conversation.session.items)
         await typed.run("/plan how many now?")
-        assert usage_of(typed.conversation.items) == {"scripted": used + used}
-        assert runs_of(typed.conversation.items) == ended, "it is part of no run"
+        assert usage_of(typed.conversation.session.items) == {"scripted": used + used}
+        assert runs_of(typed.conversation.session.items) == ended, "it is part of no run"
 
 
 async def test_a_plan_that_was_changed_runs_as_it_was_saved(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ async def test_a_session_that_has_not_begun_has_used_nothing(tmp_path: Path) -> 
     async with Typed(tmp_path) as typed:
         assert await typed.run("/usage") is ExitCode.ANSWERED
         assert typed.said[0].startswith("model: no model has counted tokens in this session\n")
-        assert typed.conversation.session_id is None
+        assert typed.conversation.session.id is None
 
 
 async def test_kept_sessions_are_listed_and_go_on_by_a_part_of_their_ids(tmp_path: Path) -> None:
@@ -77,9 +77,9 @@ async def test_kept_sessions_are_listed_and_go_on_by_a_part_of_their_ids(tmp_pat
         assert typed.said.pop().endswith("and 1 more: /sessions N shows so many")
         assert await typed.run("/resume note") == ExitCode.ANSWERED
         assert typed.said == ["memory: continues the session notes\n> how many?\none"]
-        assert typed.conversation.session_id == "notes"
+        assert typed.conversation.session.id == "notes"
         assert await typed.run("/resume") == ExitCode.ANSWERED
-        assert typed.conversation.session_id == DATED
+        assert typed.conversation.session.id == DATED
         with pytest.raises(UsageError, match=r"there is no session 'x9'.*see: /sessions"):
             await typed.run("/resume x9")
         assert typed.proposed("/resume bbb") == [DATED]
@@ -156,7 +156,7 @@ async def test_how_things_are_is_a_table(tmp_path: Path) -> None:
     keep(tmp_path, "notes", *exchange("how many?", "two"))
     async with Typed(tmp_path, servers=[server("good")]) as typed:
         await typed.run("/resume notes")
-        await typed.conversation.loaded_items()
+        await typed.conversation.session.load()
         await typed.run("/status")
         rows = dict(line.split(None, 1) for line in typed.said[-1].splitlines()[2:])
     assert rows["version"] == __version__

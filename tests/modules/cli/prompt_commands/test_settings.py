@@ -55,15 +55,17 @@ async def test_another_model_answers_the_next_request_of_the_same_session(tmp_pa
         before = ClosingModel([ONE])
         await typed.conversation.use_model(ModelManager(before))
         assert (await typed.ask("first")).answer == "one"
-        session = typed.conversation.session_id
+        session = typed.conversation.session.id
         other = script(tmp_path, [TWO])
         assert await typed.run(f"/model {other}") == ExitCode.ANSWERED
         assert typed.said == [f"model: {other}: chosen by /model"]
         assert before.is_closed
         assert typed.conversation.model.name == other
         assert (await typed.ask("second")).answer == "two"
-        assert typed.conversation.session_id == session
-        assert [item.user_query for item in typed.conversation.items if item.user_query] != []
+        assert typed.conversation.session.id == session
+        assert [
+            item.user_query for item in typed.conversation.session.items if item.user_query
+        ] != []
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ async def test_a_key_of_the_strategy_is_set_for_this_session(tmp_path: Path) -> 
         await typed.run("/strategy")
         assert "planning_mode            conservative  conservative | exploratory" in typed.said[0]
         await typed.ask("first")
-        session = typed.conversation.session_id
+        session = typed.conversation.session.id
         for line in ("/strategy planning_mode exploratory", "/strategy max_steps  7"):
             assert await typed.run(line) == ExitCode.ANSWERED
         assert typed.said[1:] == [
@@ -119,7 +121,7 @@ async def test_a_key_of_the_strategy_is_set_for_this_session(tmp_path: Path) -> 
         strategy = typed.conversation.profile.strategy
         assert (strategy.planning_mode, strategy.max_steps) == ("exploratory", 7)
         await typed.ask("second")
-        assert typed.conversation.session_id == session
+        assert typed.conversation.session.id == session
 
 
 @pytest.mark.parametrize(
@@ -191,12 +193,12 @@ async def test_a_profile_that_keeps_sessions_elsewhere_begins_a_new_one(tmp_path
     other.write_text("agent: {name: Other, id: another}", encoding="utf-8")
     async with Typed(tmp_path, ONE, ONE, ONE) as typed:
         await typed.ask("I live in Oslo.")
-        session = typed.conversation.session_id
+        session = typed.conversation.session.id
         await typed.run("/profile same")
-        assert typed.conversation.session_id == session
+        assert typed.conversation.session.id == session
         assert typed.conversation.permissions.agent == AGENT
         await typed.ask("second")
-        asked = [item.user_query for item in await typed.conversation.loaded_items()]
+        asked = [item.user_query for item in await typed.conversation.session.load()]
         assert {"I live in Oslo.", "second"} <= {*asked}
         await typed.run("/profile other")
         assert typed.said[-2] == (
@@ -204,8 +206,8 @@ async def test_a_profile_that_keeps_sessions_elsewhere_begins_a_new_one(tmp_path
         )
         assert typed.conversation.permissions.agent == "another"
         await typed.ask("third")
-        assert typed.conversation.session_id != session
-        assert typed.at.kept.ids() == [typed.conversation.session_id]
+        assert typed.conversation.session.id != session
+        assert typed.at.kept.ids() == [typed.conversation.session.id]
 
 
 async def test_a_profile_brings_its_model_unless_one_was_named(tmp_path: Path) -> None:

@@ -91,5 +91,5 @@ async def test_no_planner_is_asked_and_nothing_is_kept(tmp_path: Path) -> None:
     assert outcome.status == "done"
     assert "agent.py --help" in (outcome.answer or "")
     assert model.usage.model_calls == 0
-    assert conversation.kept_session_id is None
+    assert conversation.session.kept_id is None
     assert not (tmp_path / "memory").exists()

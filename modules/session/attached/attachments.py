@@ -19,8 +19,8 @@ from core.ports import ImageInput
 from core.provenance.borders import Borders
 from core.run.observation import shorten
 from core.turn import TextInput
+from modules.session.attached.text_file import TEXT_SUFFIXES, list_folder, read_text
 from modules.session.request import STDIN_BYTES_MAX
-from modules.session.text_file import TEXT_SUFFIXES, list_folder, read_text
 
 IMAGE_SUFFIXES: Final = (
     *(".png", ".jpg", ".jpeg", ".webp", ".gif"),
@@ -106,7 +106,7 @@ def texts_note(
 
 
 def _read(request: str, folder: Path) -> Attached:
-    from modules.session.image_file import read_image  # late: it brings Pillow
+    from modules.session.attached.image_file import read_image  # late: it brings Pillow
 
     images: dict[Path, str] = {}  # each file once, by its name as it was first written
     others: dict[Path, str] = {}
@@ -216,7 +216,7 @@ def _image_path(name: str, folder: Path) -> Path:
 
 
 def _described(image: ImageInput) -> str:
-    from modules.session.image_file import size_of  # late: it brings Pillow
+    from modules.session.attached.image_file import size_of  # late: it brings Pillow
 
     kind = image.media_type.removeprefix("image/").upper()
     width, height = size_of(image)

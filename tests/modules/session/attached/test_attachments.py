@@ -12,8 +12,8 @@ from PIL import Image
 
 from core.errors import UsageError
 from core.ports import ImageInput
-from modules.session.attachments import IMAGES_MAX, Attached, images_note, read_attachments
-from modules.session.image_file import (
+from modules.session.attached.attachments import IMAGES_MAX, Attached, images_note, read_attachments
+from modules.session.attached.image_file import (
     FILE_SIZE_MAX_BYTES,
     LONG_SIDE_PIXELS,
     SENT_MAX_BYTES,
