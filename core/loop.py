@@ -40,6 +40,7 @@ from core.run.answer import (
     with_sources,
 )
 from core.run.calls import RunCalls
+from core.run.execution import current_ids, note_intent
 from core.run.observation import (
     QUESTION_CHARACTERS,
     calls_told,
@@ -136,7 +137,8 @@ class AgentLoop(InterruptibleRun):
             return "interrupted", INTERRUPTED
         self._task = asyncio.current_task()
         try:
-            await emit(RunStarted(context.session_id, context.user_input, context.model.name))
+            about = context.session_id, context.user_input, context.model.name
+            await emit(RunStarted(*about, *current_ids()))
             return await self._steps(run, emit)
         except BudgetSpent as error:
             return "no_answer", after_budget(run.steps, str(error))
@@ -303,6 +305,7 @@ class AgentLoop(InterruptibleRun):
         context = self._context
         with self._timing(run, "perception"):
             perception = await context.parts.perceive(context, context.current_input)
+        note_intent(perception.intent)
         await emit(Perceived(run.number, perception))
         return perception
 

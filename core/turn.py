@@ -326,7 +326,7 @@ class RunOutcome:
     of the models that answered. `durations` are wall seconds by phase
     (`perception`, `decision`, `action`, `total`). `rejected_answer` is one that was not in the
     form that the request demands, the last of them. `graph` is how its subtasks ended, where it
-    was answered in parts.
+    was answered in parts. `trace_id` is that of its execution context; empty where it had none.
     """
 
     status: RunStatus
@@ -338,6 +338,7 @@ class RunOutcome:
     durations: dict[str, float] = field(default_factory=dict[str, float])
     rejected_answer: str | None = None
     graph: GraphOutcome | None = None
+    trace_id: str = field(default="", compare=False)
 
     @property
     def result(self) -> str:
