@@ -36,11 +36,17 @@ Verdict: TypeAlias = Literal["satisfied", "need_more", "blocked"]
 
 @frozen
 class RunStarted:
-    """A request enters the loop."""
+    """A request enters the loop.
+
+    `trace_id` and `span_id` are those of its execution context, under which OpenTelemetry shows the
+    run; empty where it has none.
+    """
 
     session_id: str
     request: str
     model: str
+    trace_id: str = field(default="", compare=False)
+    span_id: str = field(default="", compare=False)
 
 
 @frozen
@@ -53,10 +59,14 @@ class Notice:
 
 @frozen
 class ModelAsked:
-    """A request is about to be sent to a model; `purpose` is that of the request."""
+    """A request is about to be sent to a model; `purpose` is that of the request.
+
+    All that is told of one request has the same `span_id`, also where it is sent again.
+    """
 
     model: str
     purpose: ModelPurpose
+    span_id: str = field(default="", compare=False)
 
 
 @frozen
@@ -88,6 +98,7 @@ class ModelAnswered:
     first_token_seconds: float | None
     reply: str = field(default="", repr=False, compare=False)
     prompt: str = field(default="", repr=False, compare=False)
+    span_id: str = field(default="", compare=False)
 
 
 @frozen
@@ -98,6 +109,17 @@ class ModelRetried:
     reason: str
     attempt: int
     pause_seconds: float
+    span_id: str = field(default="", compare=False)
+
+
+@frozen
+class ModelFailed:
+    """A request is not sent to this model again; another may be asked in its place."""
+
+    model: str
+    purpose: ModelPurpose
+    reason: str
+    span_id: str = field(default="", compare=False)
 
 
 @frozen
@@ -147,11 +169,15 @@ class PlanRepaired:
 
 @frozen
 class ToolCallStarted:
-    """A plan's tool call is about to be sent; `call_id` is unique within the run."""
+    """A plan's tool call is about to be sent; `call_id` is unique within the run.
+
+    `span_id` is what the server is told of it (`_meta.traceparent`).
+    """
 
     call_id: int
     tool: str
     arguments: JsonObject
+    span_id: str = field(default="", compare=False)
 
 
 @frozen
@@ -339,7 +365,9 @@ TeamEvent: TypeAlias = (
 )
 """What is told where a request is answered in parts."""
 
-ModelEvent: TypeAlias = ModelAsked | ModelWriting | ModelAnswered | ModelRetried | ModelReplaced
+ModelEvent: TypeAlias = (
+    ModelAsked | ModelWriting | ModelAnswered | ModelRetried | ModelFailed | ModelReplaced
+)
 """What a model tells about its work."""
 
 Event: TypeAlias = (

@@ -40,6 +40,7 @@ from core.run.answer import (
     with_sources,
 )
 from core.run.calls import RunCalls
+from core.run.execution import current_ids, note_intent
 from core.run.observation import (
     QUESTION_CHARACTERS,
     calls_told,
@@ -137,7 +138,8 @@ class AgentLoop(InterruptibleRun):
             return "interrupted", INTERRUPTED
         self._task = asyncio.current_task()
         try:
-            await emit(RunStarted(context.session_id, context.user_input, context.model.name))
+            about = context.session_id, context.user_input, context.model.name
+            await emit(RunStarted(*about, *current_ids()))
             return await self._steps(run, emit)
         except BudgetSpent as error:
             run.budget = error.budget
@@ -308,6 +310,7 @@ class AgentLoop(InterruptibleRun):
         context = self._context
         with self._timing(run, "perception"):
             perception = await context.parts.perceive(context, context.current_input)
+        note_intent(perception.intent)
         await emit(Perceived(run.number, perception))
         return perception
 

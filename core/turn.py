@@ -326,7 +326,8 @@ class RunOutcome:
     of the models that answered. `durations` are wall seconds by phase
     (`perception`, `decision`, `action`, `total`). `rejected_answer` is one that was not in the
     form that the request demands, the last of them. `graph` is how its subtasks ended, where it
-    was answered in parts. `budget` is the one that ended the run, if it was that.
+    was answered in parts. `budget` is the one that ended the run, if it was that. `trace_id` is
+    that of its execution context; empty where it had none.
     """
 
     status: RunStatus
@@ -339,6 +340,7 @@ class RunOutcome:
     rejected_answer: str | None = None
     graph: GraphOutcome | None = None
     budget: SpentBudget | None = None
+    trace_id: str = field(default="", compare=False)
 
     @property
     def result(self) -> str:

@@ -20,6 +20,7 @@ from core.dispatch.start_failures import StartFailures
 from core.errors import CortexError, ExitCode, UsageError, UserError
 from core.process.server import SpawnedServer, terminate
 from core.process.watchdog import StopGrace
+from core.run.execution import begin_of_process, working
 from core.version import __version__
 from modules.cli.command_line import (
     Arguments,
@@ -47,6 +48,12 @@ def run_agent(argv: Sequence[str]) -> int:
 
     Never raises, except `SystemExit` for `--help`, `--version` and unknown options.
     """
+    with contextlib.ExitStack() as work:
+        return _run_and_tell(argv, work)
+
+
+def _run_and_tell(argv: Sequence[str], work: contextlib.ExitStack) -> int:
+    """The exit code, once it is told what went wrong; a request is worked on within `work`."""
     places: Places | None = None
     complaints = Complaints(os.environ)
     redact = complaints.redactor.text
@@ -65,6 +72,8 @@ def run_agent(argv: Sequence[str]) -> int:
         with writing_stdout():
             arguments = parse_arguments(argv, __version__, program)
         places = find_places(os.environ)
+        if arguments.request is not None:  # what goes wrong below names its trace, too
+            work.enter_context(working(begin_of_process(os.environ)))
         return int(_run(arguments, places, complaints))
     except Misused as error:
         _print_failure(redact(error.message), ExitCode.BAD_USAGE, output)

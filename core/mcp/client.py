@@ -16,6 +16,7 @@ from core.mcp.decode import Malformed, definition_bytes, tool_result, tool_spec
 from core.mcp.hooks import OnProgress, Question, Reply, SessionHooks
 from core.mcp.peer import NotDelivered, Peer, RpcError, Transport
 from core.mcp.wire import METHOD_NOT_FOUND
+from core.run.execution import current
 from core.tools.content import TextBlock, ToolResult
 from core.tools.json_schema import is_larger
 from core.tools.schema_check import SchemaCheck
@@ -170,6 +171,8 @@ class McpClient:
             TimeoutError: no answer in time.
         """
         params: JsonObject = {"name": tool, "arguments": arguments}
+        if (work := current()) is not None:
+            params["_meta"] = {**work.carried}  # bare keys, as in SEP-414
         open_call = _OpenCall()
         self._open_calls.append(open_call)
         self._told_of_questions = False

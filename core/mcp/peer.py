@@ -205,7 +205,9 @@ class Peer:
             raise SessionLost("was closed", was_sent=False)
         number = next(self._ids)
         if on_progress is not None:
-            params = {**params, "_meta": {"progressToken": number}}
+            about = params.get("_meta")
+            about = about if isinstance(about, dict) else {}
+            params = {**params, "_meta": {**about, "progressToken": number}}
         waiting = _OpenRequest(asyncio.get_running_loop().create_future(), on_progress)
         self._open[number] = waiting
         try:

@@ -31,6 +31,7 @@ from core.events import (
 )
 from core.ports import Dispatcher, SpendCall
 from core.provenance.guard import ProvenanceGuard
+from core.run.execution import current_ids, working_on_part
 from core.run.kept_results import CallKey, KeptResult, KeptResults, call_key
 from core.tools.content import ImageBlock, ToolResult
 from core.tools.json_schema import is_larger
@@ -142,7 +143,8 @@ class RunCalls:
                 f"called again: {earlier}. Use other arguments or another tool"
             )
         await self._pay(tool, arguments, emit)
-        return await self._send_anew(tool, arguments, key, emit)
+        with working_on_part():
+            return await self._send_anew(tool, arguments, key, emit)
 
     async def _admit(self, tool: ToolSpec, arguments: JsonObject, emit: Emit) -> None:
         """Let the guard have its say.
@@ -196,7 +198,7 @@ class RunCalls:
         name, place = tool.qualified_name, self._results.sending(tool, key)
         call_id, self._next_id = self._next_id, self._next_id + 1
         self._context.log_subtask(name)
-        await emit(ToolCallStarted(call_id, name, arguments))
+        await emit(ToolCallStarted(call_id, name, arguments, current_ids()[1]))
         started = self._clock()
         try:
             await self._context.dispatcher.prepare(tool)

@@ -45,6 +45,9 @@ SUBTASK: Final = "subtask"
 TEAM: Final = "team"
 """Key of the metadata under which it stands what kind of a team's event an item tells of."""
 
+TRACE: Final = "trace_id"
+"""Key of the metadata of a run's first item under which its trace stands."""
+
 LEAVE: Final = "leave"
 """Key of the metadata under which the user's answer to doubts about a call stands."""
 

@@ -25,6 +25,7 @@ from core.events import (
     MessageSent,
     ModelAnswered,
     ModelAsked,
+    ModelFailed,
     ModelReplaced,
     ModelRetried,
     ModelWriting,
@@ -65,7 +66,7 @@ from core.turn import (
     ToolCall,
 )
 from core.values import Json, JsonObject
-from modules.session.history import MODEL_CALLS, PERCEPTION, QUESTION, SUBTASK, TEAM
+from modules.session.history import MODEL_CALLS, PERCEPTION, QUESTION, SUBTASK, TEAM, TRACE
 from modules.session.memory import MemoryManager
 from modules.session.records import shorten, storable
 from modules.session.team_items import ATTEMPT_OF_SUBTASK, CourseEvent, course_told
@@ -220,6 +221,7 @@ class SessionRecorder:
                 | Retrying()
                 | ModelAsked()
                 | ModelWriting()
+                | ModelFailed()
                 | SubtaskEvent()
             ):
                 return None  # passing news, or told again by the events above
@@ -268,6 +270,7 @@ class SessionRecorder:
                     metadata={
                         "start_time": datetime.fromtimestamp(now, UTC).isoformat(),
                         "model": self._clean(event.model),
+                        **({TRACE: event.trace_id} if event.trace_id else {}),
                     },
                     session_id=self._memory.session_id,
                     user_query=self._request,

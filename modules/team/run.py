@@ -37,6 +37,7 @@ from core.ports import CountingModel, Dispatcher
 from core.provenance.guard import guard_of
 from core.provenance.known import Known
 from core.run.answer import INTERRUPTED, with_sources
+from core.run.execution import current_ids, working_on_part
 from core.team.graph import GraphOutcome, Subtask, TaskGraph
 from core.team.schedule import GraphRun, Replan, Result
 from core.turn import RunOutcome, RunStatus, Step, TextInput, Usage, used_since
@@ -215,7 +216,8 @@ class TeamRun(InterruptibleRun):
         started, whole = self._clock(), self._whole
         used, used_by = self._model.usage, dict(self._model.usage_by_model)
         with contextlib.nullcontext() if self._is_inside else self._model.telling(emit):
-            await emit(RunStarted(whole.session_id, whole.user_input, self._model.name))
+            about = whole.session_id, whole.user_input, self._model.name
+            await emit(RunStarted(*about, *current_ids()))
             outcome = await self._bounded_by_the_world(emit)
         usage, used_by = self._model.usage - used, used_since(used_by, self._model.usage_by_model)
         for other in self._models.values():
@@ -451,7 +453,8 @@ class TeamRun(InterruptibleRun):
             await emit(SubtaskEvent(subtask.id, this.attempt, event))
 
         try:
-            outcome = await collect(AgentLoop(context, self._clock).run(), tell)
+            with working_on_part():
+                outcome = await collect(AgentLoop(context, self._clock).run(), tell)
         finally:
             if self._known is not None and context.provenance is not None:
                 self._known.absorb(context.provenance.known)

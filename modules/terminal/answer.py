@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 from core.base.redaction import Redactor
 from core.base.text import lazy_pattern
 from core.errors import BudgetScope, ExitCode, Measure, SpentBudget
+from core.run.execution import current_ids
 from core.team.graph import GraphOutcome, SubtaskState
 from core.turn import (
     ActionResult,
@@ -139,9 +140,10 @@ class ResultDocument(TypedDict):
     `value` is the answer as a value, where it is one. `answer` is null unless `status` is "done";
     `message` then says why, and `rejected_answer` is the last answer that did not fit the schema of
     `--json-schema`. `exit_code` is what this request alone would have ended with.
-    `session_id` and `model` are empty where neither was chosen yet. Durations are seconds. `graph`
-    is null where the request was not answered in parts; `steps` are those of all parts. `budget` is
-    null unless it ended the request.
+    `session_id` and `model` are empty where neither was chosen yet. Logs and OpenTelemetry name the
+    run by `trace_id`; it is empty where none began. Durations are seconds. `graph` is null where
+    the request was not answered in parts; `steps` are those of all parts. `budget` is null unless
+    it ended the request.
     """
 
     type: Literal["result"]
@@ -153,6 +155,7 @@ class ResultDocument(TypedDict):
     rejected_answer: str | None
     exit_code: int
     session_id: str
+    trace_id: str
     model: str
     steps: list[StepDocument]
     graph: GraphDocument | None
@@ -235,7 +238,7 @@ def print_error_json(
         BrokenPipeError: the reader has gone.
     """
     status = "interrupted" if code == ExitCode.INTERRUPTED else "failed"
-    outcome = RunOutcome(status, answer=None, message=message)
+    outcome = RunOutcome(status, answer=None, message=message, trace_id=current_ids()[0])
     document = outcome_document(outcome, session_id, model)
     document["exit_code"] = int(code)
     print_document(plain_json(document), stream)
@@ -254,6 +257,7 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> Result
         "rejected_answer": outcome.rejected_answer,
         "exit_code": int(outcome.exit_code),
         "session_id": session_id,
+        "trace_id": outcome.trace_id,
         "model": model,
         "steps": [step_document(step) for step in outcome.steps],
         "graph": None if outcome.graph is None else graph_document(outcome.graph),

@@ -25,6 +25,7 @@ from core.base.redaction import Redactor
 from core.base.text import one_line
 from core.errors import ExitCode
 from core.process.server_log import trim_log
+from core.run.execution import current_ids
 from core.values import Json
 
 _DRIVES_A_TERMINAL = re.compile(
@@ -293,8 +294,10 @@ def _named(error: BaseException) -> str:
 
 
 def _logged(told: str, lines: str, log_file: Path | None, redact: Callable[[str], str]) -> str:
-    """Append `lines` to the log; gives `told` with where that is."""
-    text = redact(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC\n{lines[-MAX_TRACEBACK_CHARACTERS:]}")
+    """Append `lines` to the log, with the trace of the run under way; `told` with where that is."""
+    trace_id, _ = current_ids()
+    head = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC{trace_id and f', trace {trace_id}'}"
+    text = redact(f"{head}\n{lines[-MAX_TRACEBACK_CHARACTERS:]}")
     told = redact(f"{told}; details: ")
     if log_file is None:
         return f"{told}\n{text}"

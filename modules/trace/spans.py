@@ -18,7 +18,7 @@ from core.base.text import one_line
 from core.team.graph import GraphOutcome, SubtaskState
 from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import Json, JsonObject
-from modules.session.history import MODEL_CALLS, PERCEPTION, QUESTION, SUBTASK, TEAM, runs_in
+from modules.session.history import MODEL_CALLS, PERCEPTION, QUESTION, SUBTASK, TEAM, TRACE, runs_in
 from modules.session.team_items import ATTEMPT_OF_SUBTASK, ended_state, graph_outcome
 
 SpanKind: TypeAlias = Literal[
@@ -39,6 +39,9 @@ NUMBER_MAX: Final = 1e12
 
 NO_ANSWER: Final = "no answer"
 
+TRACE_HEAD: Final = "trace"
+"""Heads the id of a run's trace among its details."""
+
 _DECISIONS: Final = {
     "ActionChosen": "how to answer",
     "GraphPlanned": "planned",
@@ -56,7 +59,7 @@ class Span:
     """Something that took time; `details` are texts with their headings, `children` lie within.
 
     `tokens` and `cost` (US dollars) are those of calls of models; a run or a subtask has the sums
-    of all that lies within.
+    of all that lies within. `trace_id` is that of a run, as logs and OpenTelemetry name it.
     """
 
     kind: SpanKind
@@ -68,6 +71,7 @@ class Span:
     details: tuple[tuple[str, str], ...] = ()
     tokens: int = 0
     cost: float = 0.0
+    trace_id: str = ""
     children: tuple["Span", ...] = field(default=())
 
     @property
@@ -109,7 +113,7 @@ def _run(items: Sequence[MemoryItem]) -> Span:
     ended_at = max(item.timestamp for item in items)
     own = [item for item in items if SUBTASK not in item.metadata]
     children = [*_parts(items, ended_at), *_spans(own, ended_at)]
-    is_done = answer is not None
+    is_done, trace_id = answer is not None, _text(first.metadata.get(TRACE))
     return _summed(
         Span(
             "run",
@@ -118,7 +122,13 @@ def _run(items: Sequence[MemoryItem]) -> Span:
             round(ended_at - first.timestamp, 6),
             "ok" if is_done else "failed" if status else "open",
             one_line(answer or note or NO_ANSWER, NOTE_CHARACTERS),
-            _details(("request", first.user_query), ("answer", answer), ("why it has none", note)),
+            _details(
+                ("request", first.user_query),
+                ("answer", answer),
+                ("why it has none", note),
+                (TRACE_HEAD, trace_id),
+            ),
+            trace_id=trace_id or "",
         ),
         children,
     )

@@ -8,7 +8,7 @@ from core.base.text import one_line
 from core.team.graph import SubtaskState, TaskGraph
 from modules.terminal.screen import fitting
 from modules.terminal.streams import printable
-from modules.trace.spans import Span
+from modules.trace.spans import TRACE_HEAD, Span
 
 STATES: Final = {
     "ok": "",
@@ -19,7 +19,7 @@ STATES: Final = {
     "skipped": "did not begin",
 }
 
-SHOWN_SHORT: Final = ("prompt", "reply")
+SHOWN_SHORT: Final = (TRACE_HEAD, "prompt", "reply")
 """Of these details a line is shown where nothing more is wanted."""
 
 SHORT_CHARACTERS: Final = 200

@@ -51,7 +51,7 @@ async def test_a_model_that_fails_for_good_is_replaced_for_the_rest_of_the_run()
     assert [first.model, second.model] == ["b", "b"]
     replaced = [event for event in heard.events if isinstance(event, ModelReplaced)]
     assert replaced == [ModelReplaced("a", "b", "down")]
-    assert heard.names[:3] == ["ModelAsked", "ModelReplaced", "ModelAsked"]
+    assert heard.names[:4] == ["ModelAsked", "ModelFailed", "ModelReplaced", "ModelAsked"]
     with manager.telling(heard):
         assert manager.name == "a"
         assert (await manager.generate(DECISION)).text == "a again"

@@ -20,6 +20,7 @@ from core.events import (
     ModelAnswered,
     ModelAsked,
     ModelEvent,
+    ModelFailed,
     ModelRetried,
     ModelWriting,
 )
@@ -34,6 +35,7 @@ from core.ports import (
     TextModel,
     ThinkingDelta,
 )
+from core.run.execution import working_on_part
 from core.turn import ModelPurpose, Usage
 from modules.models.serving.budget import NO_LIMITS, Account, Budget, RunLimits, priced
 
@@ -133,8 +135,11 @@ class ModelRun:
 class RequestWatch:
     """One request that is being sent, from `asked` to `answered`; close it in any case."""
 
-    def __init__(self, model: str, purpose: ModelPurpose, run: ModelRun, now: Clock) -> None:
-        """Tell the run; `now` gives seconds."""
+    def __init__(
+        self, model: str, purpose: ModelPurpose, run: ModelRun, now: Clock, span_id: str = ""
+    ) -> None:
+        """Tell the run; `now` gives seconds, `span_id` names the request in its trace."""
+        self._span_id = span_id
         self._model = model
         self._purpose: ModelPurpose = purpose
         self._run = run
@@ -199,7 +204,8 @@ class RequestWatch:
         first = None if self._first is None or self._pieces < 2 else self._first - self._started
         await self.told()
         asked = (self._model, self._purpose)
-        await self._run.tell(ModelAnswered(*asked, reply.usage, seconds, first, reply.text, prompt))
+        told = reply.usage, seconds, first, reply.text, prompt
+        await self._run.tell(ModelAnswered(*asked, *told, self._span_id))
 
     async def aclose(self) -> None:
         """Tell nothing more; nothing of it runs afterwards."""
@@ -211,7 +217,7 @@ class RequestWatch:
                 telling.exception()  # seen; what ended the request says more
 
     async def _tell(self) -> None:
-        await self._run.tell(ModelAsked(self._model, self._purpose))
+        await self._run.tell(ModelAsked(self._model, self._purpose, self._span_id))
         await self._tell_counts()
 
     async def _tell_counts(self) -> None:
@@ -262,11 +268,15 @@ class WatchedModel:
             BudgetSpent: the run may use no more.
             StorageError: what others have spent can't be read.
         """
+        with working_on_part() as span_id:
+            return await self._answer(request, run, span_id)
+
+    async def _answer(self, request: ModelRequest, run: ModelRun, span_id: str) -> ModelReply:
         backoff, tries = Backoff(self._timing.draw), 0
         while True:
             tries += 1
             try:
-                return await self._ask(request, run)
+                return await self._ask(request, run, span_id)
             except ModelUnavailable as error:
                 backoff.failed()
                 asked_for = max(error.retry_after_seconds or 0.0, 0.0)
@@ -277,10 +287,11 @@ class WatchedModel:
                 is_final = too_long or request.is_heard or not error.transient
                 if is_final or tries > self._retries:
                     # A reply of no use may be one that the budget cut off.
+                    await run.tell(ModelFailed(self.name, request.purpose, reason, span_id))
                     spent = run.budget.exhausted
                     # A cause could hold what the redactor takes out.
                     raise spent or self._given_up(error, reason, tries) from None
-            await run.tell(ModelRetried(self.name, reason, tries, pause))
+            await run.tell(ModelRetried(self.name, reason, tries, pause, span_id))
             await self._timing.sleep(pause)
 
     def _given_up(self, error: ModelUnavailable, reason: str, tries: int) -> ModelUnavailable:
@@ -297,9 +308,9 @@ class WatchedModel:
             reason, transient=error.transient, retry_after_seconds=error.retry_after_seconds
         )
 
-    async def _ask(self, request: ModelRequest, run: ModelRun) -> ModelReply:
+    async def _ask(self, request: ModelRequest, run: ModelRun, span_id: str) -> ModelReply:
         """Send one request as soon as the backend has room for it."""
-        watch = RequestWatch(self.name, request.purpose, run, self._timing.now)
+        watch = RequestWatch(self.name, request.purpose, run, self._timing.now, span_id)
         async with contextlib.aclosing(watch):
             try:
                 async with self._slots:

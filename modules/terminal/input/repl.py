@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TextIO
 
 from core.errors import CortexError, ExitCode, exit_code_of
+from core.run.execution import begin_of_process, working
 from modules.session.request import MAX_REQUEST_CHARACTERS
 from modules.terminal.streams import StdoutLost
 
@@ -90,16 +91,17 @@ class Repl:
 
     async def _answer(self, request: str) -> ExitCode:
         """One request; what it raises, be it a bug of ours, is told, and the prompt goes on."""
-        try:
-            return await self._ask(request)
-        except CortexError as error:
-            self._say("loop", str(error))
-            return exit_code_of(error)
-        except (StdoutLost, Leaving):
-            raise  # nothing more can be answered, or is asked
-        except Exception as error:  # noqa: BLE001 - no bug ends the prompt
-            self._say("loop", self._log_bug(error))
-            return ExitCode.WORLD_FAILED
+        with working(begin_of_process(os.environ)):
+            try:
+                return await self._ask(request)
+            except CortexError as error:
+                self._say("loop", str(error))
+                return exit_code_of(error)
+            except (StdoutLost, Leaving):
+                raise  # nothing more can be answered, or is asked
+            except Exception as error:  # noqa: BLE001 - no bug ends the prompt
+                self._say("loop", self._log_bug(error))
+                return ExitCode.WORLD_FAILED
 
 
 async def piped_lines(stream: TextIO) -> AsyncIterator[str]:

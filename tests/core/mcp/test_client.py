@@ -21,6 +21,7 @@ from core.mcp.decode import TOOL_BYTES_MAX
 from core.mcp.hooks import Question, Reply, SessionHooks
 from core.mcp.peer import TRANSPORT_ERROR, NotDelivered
 from core.mcp.wire import messages_in
+from core.run.execution import begin, working
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 from tests.core.mcp.fake_transport import FakeTransport, settled
@@ -385,3 +386,26 @@ async def test_definitions_that_are_too_long_all_together_are_refused() -> None:
     count = LISTING_BYTES_MAX // TOOL_BYTES_MAX
     with pytest.raises(SessionRefused, match="definitions of over 16,777,216 bytes"):
         await listed(*({**ECHO, "name": f"t{n}", "description": description} for n in range(count)))
+
+
+async def test_a_call_within_a_run_names_its_trace_beside_the_token_for_progress() -> None:
+    answer: JsonObject = {"result": {"content": []}}
+
+    def ignore(done: float, total: float | None, message: str | None) -> None:
+        del done, total, message
+
+    parent = f"00-{'a' * 32}-{'b' * 16}-01"
+    async with session(Server(tools_call=answer, ping={"result": {}})) as (client, transport):
+        await client.call("echo", {})
+        with working(begin(parent, "vendor=1")) as work:
+            await client.call("echo", {}, on_progress=ignore)
+            await client.ping()
+    plain, traced, ping = (message["params"] for message in transport.sent[-3:])
+    assert plain == {"name": "echo", "arguments": {}}
+    assert isinstance(traced, dict)
+    assert traced["_meta"] == {
+        "traceparent": f"00-{'a' * 32}-{work.span_id}-01",
+        "tracestate": "vendor=1",
+        "progressToken": 3,
+    }
+    assert ping == {}

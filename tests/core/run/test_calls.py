@@ -6,10 +6,18 @@ import contextlib
 import pytest
 
 from core.errors import ToolTimeout
-from core.events import Event, ToolCallFinished, ToolCallProgress, ToolCallStarted, collect
+from core.events import (
+    Event,
+    RunStarted,
+    ToolCallFinished,
+    ToolCallProgress,
+    ToolCallStarted,
+    collect,
+)
 from core.loop import AgentLoop
 from core.mcp.hooks import OnProgress
 from core.ports import CallTool
+from core.run.execution import ExecutionContext, begin, current, working
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ImageBlock, TextBlock, ToolResult
 from core.tools.spec import ToolSpec
@@ -129,3 +137,28 @@ async def test_closing_the_stream_amid_progress_ends_the_work() -> None:
 async def _add(tools: ToolCatalog, call: CallTool) -> ActionResult:
     result = await call(tools.resolve("add"), {"input": {"a": 1}})
     return FinalAnswer(str(result.value))
+
+
+async def test_a_call_s_span_is_told_and_is_current_while_it_is_sent() -> None:
+    class Sending(Reporting):
+        async def send(
+            self, tool: ToolSpec, arguments: JsonObject, on_progress: OnProgress | None = None
+        ) -> ToolResult:
+            sent.append(current())
+            return await super().send(tool, arguments, on_progress)
+
+    sent: list[ExecutionContext | None] = []
+    with working(begin()) as run:
+        seen = await told(Sending(1))
+    (started,) = [event for event in seen if isinstance(event, ToolCallStarted)]
+    (began,) = [event for event in seen if isinstance(event, RunStarted)]
+    assert (began.trace_id, began.span_id) == (run.trace_id, run.span_id)
+    (call,) = sent
+    assert call is not None
+    assert (call.trace_id, call.parent_id, call.span_id) == (
+        run.trace_id,
+        run.span_id,
+        started.span_id,
+    )
+    assert call.intent == "unknown", "what perception made of it"
+    assert [e.span_id for e in await told(Reporting(0)) if isinstance(e, ToolCallStarted)] == [""]

@@ -49,7 +49,7 @@ from core.turn import (
     Usage,
 )
 from core.values import Json, JsonObject
-from modules.session.history import exchanges
+from modules.session.history import TRACE, exchanges
 from modules.session.memory import MemoryManager
 from modules.session.recorder import (
     MAX_FIELD_CHARS,
@@ -97,6 +97,8 @@ async def test_a_run_starts_with_its_request_and_time() -> None:
     assert item.user_query == "add 1 and 2"
     assert item.tags == ["run_start"]
     assert item.metadata == {"start_time": "2026-11-18T11:06:40.250000+00:00", "model": "offline"}
+    traced = await recorded(RunStarted("notes", "add 1 and 2", "offline", "4bf9", "00f0"))
+    assert traced.metadata[TRACE] == "4bf9"
 
 
 async def test_a_call_is_kept_under_the_bare_name_of_its_tool() -> None:

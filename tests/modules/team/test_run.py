@@ -18,6 +18,8 @@ from core.events import (
     GraphPlanned,
     Judged,
     MessageSent,
+    ModelAnswered,
+    ModelAsked,
     RoleChosen,
     RunFinished,
     RunStarted,
@@ -28,6 +30,7 @@ from core.events import (
 )
 from core.ports import ModelReply, ModelRequest
 from core.provenance.known import ProvenancePolicy
+from core.run.execution import begin, working
 from core.session import MultiMCP
 from core.team.graph import Subtask, TaskGraph
 from core.tools.spec import ToolSpec
@@ -477,3 +480,20 @@ async def test_a_request_that_names_a_kept_workflow_runs_it(tmp_path: Path) -> N
         with pytest.raises(UsageError, match="did you mean facts"):
             await played.talk.ask("run the workflow fact")
     assert [e.action for e in played.events if isinstance(e, ActionChosen)] == ["workflow"]
+
+
+async def test_each_try_of_a_part_is_a_part_of_the_run_s_trace(tmp_path: Path) -> None:
+    replies = by_words(first_fact=answer("one"), second_fact=answer("two"), common=JOINED)
+    played = Played(tmp_path, replies)
+    with working(begin()) as work:
+        await played.ask()
+    began = [
+        event for event in (*played.events[:1], *played.inner) if isinstance(event, RunStarted)
+    ]
+    assert {event.trace_id for event in began} == {work.trace_id}
+    assert began[0].span_id == work.span_id
+    assert len({event.span_id for event in began}) == 4
+    asked = [event.span_id for event in played.inner if isinstance(event, ModelAsked)]
+    answered = [event.span_id for event in played.inner if isinstance(event, ModelAnswered)]
+    assert sorted(asked) == sorted(answered)
+    assert len({*asked} - {event.span_id for event in began}) == 3

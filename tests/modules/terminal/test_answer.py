@@ -154,6 +154,7 @@ class TestDocument:
             "rejected_answer": None,
             "exit_code": 0,
             "session_id": "2026/11/21/session-1-abcdef",
+            "trace_id": "",
             "model": "offline",
             "steps": [
                 {

@@ -20,6 +20,7 @@ from core.events import (
     MessageSent,
     ModelAnswered,
     ModelAsked,
+    ModelFailed,
     ModelReplaced,
     ModelRetried,
     ModelWriting,
@@ -142,6 +143,7 @@ TOLD: list[tuple[Event, str, str, str]] = [
         "1,200 tokens read (1,000 cached), 30 written, $0.0020\n",
     ),
     (ModelRetried("m", "model m is busy", 1, 0.5), "", RETRIED_LINE, RETRIED_LINE),
+    (ModelFailed("m", "decision", "model m is down"), "", "", ""),  # what comes of it says it
     (ModelReplaced("m", "n", "model m is down"), "", REPLACED_LINE, REPLACED_LINE),
     (Clarified(1, "Which one?", None), "", UNASKED_LINE, UNASKED_LINE),
     (ActionChosen("graph", "two\nparts"), "", GRAPH_CHOSEN_LINE, GRAPH_CHOSEN_LINE),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.run.execution import begin, working
 from modules.terminal.streams import (
     MAX_MESSAGE_CHARACTERS,
     Complaints,
@@ -98,3 +99,13 @@ def test_what_any_logger_warns_of_is_one_line_and_its_traceback_is_for_the_log(
     text = file.read_text(encoding="utf-8")
     assert "task failed\nTraceback" in text
     assert "hush" not in text
+
+
+def test_what_goes_wrong_within_a_run_names_its_trace_in_the_log(tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    with working(begin()) as work:
+        log_bug(bug("x"), file, str)
+    log_bug(bug("y"), file, str)
+    first, second = (line for line in file.read_text("utf-8").splitlines() if " UTC" in line)
+    assert first.endswith(f" UTC, trace {work.trace_id}")
+    assert second.endswith(" UTC")

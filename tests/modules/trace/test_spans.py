@@ -252,3 +252,13 @@ def test_parts_stand_in_a_tree_and_a_chart() -> None:
     chart = mermaid_text(runs)
     assert "  subtask first · writer :1000, 3000" in chart
     assert "  subtask other · reader :crit, 1000, 4000" in chart
+
+
+def test_a_run_names_its_trace() -> None:
+    told: JsonObject = {"start_time": "x", "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736"}
+    (run,) = runs_of([item(1, "run_metadata", user_query="add", metadata=told)])
+    assert run.trace_id == told["trace_id"]
+    assert "\n  trace: 4bf92f3577b34da6a3ce929d0e0e4736" in tree_text((run,))
+    odd: JsonObject = {**told, "trace_id": 7}
+    (run,) = runs_of([item(1, "run_metadata", user_query="add", metadata=odd)])
+    assert run.trace_id == ""
