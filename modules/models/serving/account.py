@@ -103,7 +103,7 @@ def limits_of(budgets: BudgetsSection) -> tuple[Limit, ...]:
     )
 
 
-def _limits(scope: BudgetScope, budget: RunBudget) -> list[Limit]:
+def _limits(scope: BudgetScope, budget: RunBudget | SharedBudget) -> list[Limit]:
     most: dict[Measure, float | None] = {"calls": budget.calls, "seconds": budget.seconds}
     if isinstance(budget, SharedBudget):
         most = {"tokens": budget.tokens, "cost": budget.cost, **most}
