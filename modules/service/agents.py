@@ -270,6 +270,7 @@ class AgentConversation:
             setting.guide,
             TeamEntry(agent.named_model, None if asked is None else asked.ask_for, places.home),
             setting.files_in,
+            places.home,
             owns_parts=False,
         )
 
