@@ -72,6 +72,11 @@ class Places:
         return self.home / "permissions.json"
 
     @property
+    def pins_file(self) -> Path:
+        """The tool definitions that were first seen."""
+        return self.home / "tool_pins.json"
+
+    @property
     def history_file(self) -> Path:
         """Lines typed at the interactive prompt."""
         return self.home / "history"

@@ -77,7 +77,9 @@ class ModelManager:
         self.secrets = tuple(secrets)
         self._limits = limits
         self._seed = seed
-        redactor = redactor or Redactor({})
+        self._retries = retries
+        self._timing = timing
+        self._redactor = redactor = redactor or Redactor({})
         redactor.learn(secrets)
         self._watched = tuple(
             WatchedModel(chosen, redactor.text, retries, timing) for chosen in chain
@@ -191,6 +193,23 @@ class ModelManager:
                     ModelReplaced(self._watched[place].name, self._watched[left[0]].name, reason)
                 )
             place = left[0]
+
+    def again(self) -> "ModelManager":
+        """Another manager of the same models, with runs and counts of its own.
+
+        One of them closes the models, when all have ended.
+        """
+        return ModelManager(
+            self.models,
+            self.reason,
+            notes=self.notes,
+            redactor=self._redactor,
+            secrets=self.secrets,
+            retries=self._retries,
+            limits=self._limits,
+            seed=self._seed,
+            timing=self._timing,
+        )
 
     async def aclose(self) -> None:
         """Release the connections of all models; safe to call twice."""

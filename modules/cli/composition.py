@@ -38,10 +38,6 @@ from modules.terminal.display.pictures import Pictures
 from modules.terminal.display.terminals import notification
 from modules.terminal.progress import Progress
 
-PINS_FILE: Final = "tool_pins.json"
-"""Under CORTEX_HOME: the tool definitions that were first seen."""
-
-
 FILES_NAMED: Final = 5
 """So many files of a skill are named where it is asked about."""
 
@@ -163,7 +159,7 @@ def build_dispatcher(
     dispatcher = MultiMCP(
         specs,
         cache=kind(places.cache),
-        pins=ToolPins(places.home / PINS_FILE, allow_changes=access.allow_tool_changes),
+        pins=ToolPins(places.pins_file, allow_changes=access.allow_tool_changes),
         start_failures=StartFailures(places.failures_file, is_heeded=not access.tries_all),
         log_folder=places.server_logs,
         spawned=spawned,

@@ -123,13 +123,14 @@ def _shortened(lines: Sequence[str], most: int) -> Iterable[str]:
     return [*lines[:most], f"[{len(lines) - most:,} more lines are not shown]"]
 
 
-_WHY: Final[Mapping[DoubtKind, str]] = {
+WHY: Final[Mapping[DoubtKind, str]] = {
     "url": "neither you nor a search or page for your request has named this address",
     "path": "you have not named this path",
     "address": "you have not named this e-mail address",
     "tool": "it may change something, and your request does not ask for it",
     "name": "you have not named this tool or server",
 }
+"""Why the user is asked about a call."""
 
 _TARGETS: Final[Mapping[TargetKind, str]] = {
     "any": "any arguments",
@@ -213,7 +214,7 @@ def leave_text(
 
 def _why(doubt: Doubt, lead: str, arguments: JsonObject) -> str:
     """Why a call is doubted; of a value in it, which, and what is odd about it."""
-    why = _filled(f"{lead}: {_WHY[doubt.kind]}.")
+    why = _filled(f"{lead}: {WHY[doubt.kind]}.")
     if doubt.kind == "tool":
         return why
     is_seen = [*arguments.values()] == [doubt.value] and len(doubt.value) <= LINE_CHARACTERS_MAX

@@ -1,0 +1,347 @@
+"""An agent of one user and one profile: living servers, a sandbox and models for its conversations.
+
+Conversations of one agent run at the same time over the same servers. What a server says or asks of
+its own accord is told to those whose requests it works on.
+"""
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from config.models_file import load_models
+from config.schema import AgentProfile
+from config.server_list import ServerList, memory_server_id, secret_values, server_list
+from config.settings import Places
+from core.base.frozen import frozen
+from core.base.redaction import Redactor
+from core.dispatch.hooks import DispatcherHooks, ToolChange
+from core.dispatch.known_tools import ToolCache
+from core.dispatch.start_failures import StartFailures
+from core.dispatch.tool_pins import ToolPins
+from core.events import (
+    Emit,
+    Event,
+    Notice,
+    ServerLogged,
+    SubtaskEvent,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.mcp.hooks import Question, Reply
+from core.provenance.known import provenance_policy
+from core.provenance.permissions import Permissions
+from core.session import MultiMCP
+from core.team.graph import TaskGraph
+from core.turn import RunOutcome, TextInput
+from modules.conversation import Conversation
+from modules.model_manager import ModelManager, choose_model
+from modules.planning.demands import Demands
+from modules.planning.guidance.guide import Guide
+from modules.sandbox import Sandbox, SandboxLimits
+from modules.service.questions import PersonQuestions, PutQuestion
+from modules.team.entry import TeamEntry
+
+log = logging.getLogger(__name__)
+
+
+@frozen
+class AgentSetting:
+    """What an agent is made of.
+
+    Attributes:
+        places: where the user's state lies.
+        shared: where models, their weights and settings lie: those of who runs the program.
+        profile: how requests are answered.
+        profile_file: where it was read.
+        environ: with the keys of models.
+        redactor: knows the secrets of the environment.
+        model: names a model that goes before the profile's.
+        mcp_files: further files of servers.
+        approve: tools that need no leave.
+        files_in: where paths in requests start; None: no file is read for them.
+        guide: what user and project say to models; None where nobody does.
+    """
+
+    places: Places
+    shared: Places
+    profile: AgentProfile
+    profile_file: Path
+    environ: Mapping[str, str]
+    redactor: Redactor
+    model: str | None = None
+    mcp_files: Sequence[Path] = ()
+    approve: Sequence[str] = ()
+    files_in: Path | None = None
+    guide: Guide | None = None
+
+
+class Agent:
+    """Makes conversations; `async with` bounds servers, sandbox and models.
+
+    Attributes:
+        setting: what it was made of.
+        dispatcher: its servers.
+        servers: what was configured of them.
+        calls: numbers the calls of all its conversations.
+    """
+
+    def __init__(self, setting: AgentSetting) -> None:
+        """Read what is configured; nothing is started.
+
+        Raises:
+            SettingsError: servers or models are not configured as they have to be.
+        """
+        self.setting = setting
+        self.servers = _servers(setting)
+        setting.redactor.learn(secret_values(self.servers.everyone))
+        setting.redactor.mask(setting.profile.memory.mask)
+        section = setting.profile.sandbox
+        self.sandbox = Sandbox(SandboxLimits.of(section), require=section.require)
+        places = setting.places
+        self.dispatcher = MultiMCP(
+            self.servers.specs,
+            cache=ToolCache(places.cache),
+            pins=ToolPins(places.pins_file),
+            start_failures=StartFailures(places.failures_file),
+            log_folder=places.server_logs,
+            hooks=DispatcherHooks(
+                on_notice=self._notice,
+                on_waiting=self._notice,
+                on_log=self._logged,
+                ask=self._ask,
+                approve=self._approve,
+            ),
+        )
+        self.calls = itertools.count(1)
+        self._conversations: list[AgentConversation] = []
+        self._model: ModelManager | None = None
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        """Choose the models, and open sandbox and dispatcher; servers start when needed.
+
+        Raises:
+            UserError: no model can be chosen, or a wall that is required doesn't stand.
+        """
+        async with AsyncExitStack() as opening:
+            await opening.enter_async_context(self.sandbox)
+            await opening.enter_async_context(self.dispatcher)
+            self._model = await asyncio.to_thread(self._chosen_model, self.setting.model)
+            opening.push_async_callback(self._model.aclose)
+            self._stack = opening.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End conversations, servers, sandbox and connections; every wait is bounded."""
+        for conversation in [*self._conversations]:
+            conversation.interrupt()
+            await conversation.aclose()
+        await self._stack.aclose()
+
+    @property
+    def model(self) -> ModelManager:
+        """The models, and why they were chosen.
+
+        Raises:
+            RuntimeError: the agent is not open.
+        """
+        if self._model is None:
+            raise RuntimeError("the agent is not open")
+        return self._model
+
+    @property
+    def busy(self) -> int:
+        """How many requests are being answered."""
+        return sum(each.is_running for each in self._conversations)
+
+    def conversation(
+        self, session_id: str | None = None, put_question: PutQuestion | None = None
+    ) -> "AgentConversation":
+        """A conversation that goes on with a session or begins one; who got it closes it.
+
+        `put_question` asks the person; without it nobody is there to be asked.
+
+        Raises:
+            UsageError: the id is not of a known form.
+        """
+        made = AgentConversation(self, session_id, put_question)
+        self._conversations.append(made)
+        return made
+
+    def forget(self, conversation: "AgentConversation") -> None:
+        """Tell a conversation no more."""
+        if conversation in self._conversations:
+            self._conversations.remove(conversation)
+
+    def _chosen_model(self, name: str | None, origin: str = "--model") -> ModelManager:
+        setting = self.setting
+        models = load_models(setting.shared.config_file("models.json"))
+        return choose_model(
+            name,
+            setting.profile.llm,
+            models,
+            setting.environ,
+            setting.redactor,
+            home=setting.shared.home,
+            flag_origin=origin,
+        )
+
+    def named_model(self, name: str) -> ModelManager:
+        """The model of a role of the team."""
+        return self._chosen_model(name, "team.roles in the profile")
+
+    async def _tell(self, event: Event) -> None:
+        for each in [*self._conversations]:
+            if each.is_running:
+                await each.hear(event)
+
+    async def _notice(self, text: str) -> None:
+        await self._tell(Notice("mcp", text))
+
+    async def _logged(self, server: str, level: str, text: str) -> None:
+        await self._tell(ServerLogged(server, level, text))
+
+    async def _ask(self, question: Question) -> Reply:
+        asked = self._working_with(question.server)
+        return Reply("decline") if asked is None else await asked.ask(question)
+
+    async def _approve(self, changes: Sequence[ToolChange]) -> bool:
+        asked = self._working_with(changes[0].server) if changes else None
+        return False if asked is None else await asked.approve(changes)
+
+    def _working_with(self, server: str) -> PersonQuestions | None:
+        """Who asked for what the server does just now: of several, the one that called it last.
+
+        MCP over stdio does not say which call a question belongs to; all are of one user.
+        """
+        called = [each for each in self._conversations if each.last_call_of(server)]
+        if not called:
+            return None
+        return max(called, key=lambda each: each.last_call_of(server)).questions
+
+
+class AgentConversation:
+    """A conversation of an agent, with one listener and one person for each of its requests.
+
+    Attributes:
+        questions: asks the person; None where nobody is there.
+        conversation: what answers.
+    """
+
+    def __init__(
+        self, agent: Agent, session_id: str | None, put_question: PutQuestion | None
+    ) -> None:
+        setting, sandbox = agent.setting, agent.sandbox
+        profile, places = setting.profile, setting.places
+        self._agent = agent
+        self._listener: Emit | None = None
+        self._calls: dict[tuple[str, int, int], tuple[str, int]] = {}
+        asked = None
+        if put_question is not None:
+            bounds = sandbox.standing_still, profile.team.ask_seconds
+            asked = PersonQuestions(put_question, setting.redactor, *bounds)
+        self.questions = asked
+        self.conversation = Conversation(
+            profile,
+            agent.model.again(),
+            agent.dispatcher,
+            sandbox,
+            profile.memory_folder(places.home),
+            self.hear,
+            session_id,
+            setting.redactor,
+            None if asked is None else asked.ask_back,
+            provenance_policy(profile, agent.servers.specs, places, setting.approve),
+            None if asked is None else asked.allow,
+            profile.document_folders(places.home),
+            memory_server_id(agent.servers.specs, places.root),
+            Demands(),
+            Permissions(places.permissions_file, profile.agent.id, setting.redactor, log.warning),
+            setting.guide,
+            TeamEntry(agent.named_model, None if asked is None else asked.ask_for, places.home),
+            setting.files_in,
+            owns_parts=False,
+        )
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a request is being answered."""
+        return self._listener is not None
+
+    @property
+    def session_id(self) -> str | None:
+        """Id of its session; None before the first request of a new one."""
+        return self.conversation.session.id
+
+    async def ask(
+        self,
+        request: str,
+        listener: Emit,
+        texts: tuple[TextInput, ...] = (),
+        graph: TaskGraph | None = None,
+    ) -> RunOutcome:
+        """Answer one request; `listener` hears every event of the run, and what servers say.
+
+        Raises:
+            RuntimeError: another request is being answered.
+            StorageError: the session can't be read.
+            UsageError: the request can't be answered as it is.
+        """
+        if self._listener is not None:
+            raise RuntimeError("a conversation answers one request at a time")
+        self._listener = listener
+        try:
+            return await self.conversation.ask(request, texts, graph=graph)
+        finally:
+            self._listener = None
+            self._calls.clear()
+
+    def interrupt(self) -> bool:
+        """Stop the request that is being answered; whether there was one."""
+        return self.conversation.interrupt()
+
+    async def aclose(self) -> None:
+        """End what the conversation has open; servers stay."""
+        self._agent.forget(self)
+        await self.conversation.__aexit__(None, None, None)
+
+    async def hear(self, event: Event) -> None:
+        """Hand an event to who listens to the request."""
+        self._note_calls(event)
+        if self._listener is not None:
+            await self._listener(event)
+
+    def last_call_of(self, server: str) -> int:
+        """When the newest call of the server that is open was sent, as a number; 0 for none."""
+        return max((at for name, at in self._calls.values() if name == server), default=0)
+
+    def _note_calls(self, event: Event, subtask: str = "", attempt: int = 0) -> None:
+        match event:
+            case SubtaskEvent():
+                self._note_calls(event.event, event.subtask, event.attempt)
+            case ToolCallStarted():
+                place = event.tool.partition(".")[0], next(self._agent.calls)
+                self._calls[subtask, attempt, event.call_id] = place
+            case ToolCallFinished():
+                self._calls.pop((subtask, attempt, event.call_id), None)
+            case _:
+                pass
+
+
+def _servers(setting: AgentSetting) -> ServerList:
+    """The profile's servers, those of who runs the program, and the user's own."""
+    places, shared = setting.places, setting.shared
+    files = [*setting.mcp_files]
+    if places.home != shared.home and shared.mcp_file.exists():
+        files.append(shared.mcp_file)
+    return server_list(setting.profile, places, setting.profile_file, files, setting.environ)

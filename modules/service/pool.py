@@ -1,0 +1,281 @@
+"""Agents of several users: each has a home, servers and conversations of its own.
+
+An agent starts with the first request for it, and ends when it has been idle for a while. The owner
+of CORTEX_HOME is a user too, whose home that is; any other has `users/NAME` below it.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from config.schema import load_profile
+from config.settings import Places
+from core.base.clock import Clock
+from core.base.frozen import frozen
+from core.base.text import did_you_mean, near_names
+from core.errors import UsageError
+from modules.service.agents import Agent, AgentConversation, AgentSetting
+from modules.service.questions import PersonAnswer, PersonQuestion, PutQuestion
+
+USERS_FOLDER: Final = "users"
+
+DEFAULT_PROFILE: Final = "default"
+"""The name of the profile that is used where none is named."""
+
+IDLE_SECONDS: Final = 600.0
+"""An agent ends after so long without a request."""
+
+AGENTS_MAX: Final = 16
+"""So many agents are there at once, each with servers of its own."""
+
+CONVERSATIONS_MAX: Final = 200
+"""So many conversations of one agent stay open between their requests."""
+
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+class Busy(Exception):
+    """What is asked for is in use; the text says what, and when to come again."""
+
+
+class ConversationBusy(Busy):
+    """The conversation answers another request."""
+
+
+class TooManyAgents(Busy):
+    """All agents are in use."""
+
+
+@frozen
+class User:
+    """Whose request it is.
+
+    Attributes:
+        name: "" for the owner of CORTEX_HOME.
+        profiles: the profiles that this user may use; None for all.
+    """
+
+    name: str = ""
+    profiles: tuple[str, ...] | None = None
+
+    def home(self, home: Path) -> Path:
+        """Where the user's state lies, under CORTEX_HOME."""
+        return home / USERS_FOLDER / self.name if self.name else home
+
+
+def user_named(name: str, profiles: tuple[str, ...] | None = None) -> User:
+    """The user of that name, which is the name of a folder too.
+
+    Raises:
+        UsageError: the name can't be one.
+    """
+    if _NAME.fullmatch(name) is None:
+        raise UsageError(
+            f"{name[:80]!r} is no name of a user: give up to 64 small letters, digits, '-' and '_'"
+        )
+    return User(name, profiles)
+
+
+def profile_files(places: Places) -> dict[str, Path]:
+    """The profiles that there are: the usual one as "default", and those beside it by name."""
+    usual = places.config_file("profiles.yaml")
+    found = {path.stem: path for path in sorted(usual.parent.glob("*.yaml")) if path != usual}
+    return {DEFAULT_PROFILE: usual} | found
+
+
+@dataclass(eq=False)
+class _Kept:
+    """An agent, its open conversations by session, and since when nobody has used it."""
+
+    agent: Agent
+    conversations: dict[str, "PooledConversation"] = field(
+        default_factory=dict[str, "PooledConversation"]
+    )
+    users: int = 0
+    idle_since: float = 0.0
+
+
+@dataclass(eq=False)
+class PooledConversation:
+    """A conversation that stays open between requests; `put_question` is that of the request."""
+
+    conversation: AgentConversation
+    is_busy: bool = False
+    put_question: PutQuestion | None = None
+
+
+class AgentPool:
+    """Gives out conversations; `async with` bounds all agents."""
+
+    def __init__(
+        self,
+        setting: AgentSetting,
+        clock: Clock,
+        *,
+        idle_seconds: float = IDLE_SECONDS,
+        agents_max: int = AGENTS_MAX,
+    ) -> None:
+        """Start nothing; `setting` is that of the owner with the usual profile."""
+        self.setting = setting
+        self._clock = clock
+        self._idle_seconds = idle_seconds
+        self._agents_max = agents_max
+        self._agents: dict[tuple[str, str], _Kept] = {}
+        self._opening: dict[tuple[str, str], asyncio.Lock] = {}
+        self._sweeper: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        """Begin to look for idle agents."""
+        self._sweeper = asyncio.create_task(self._sweep())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End all agents."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            await asyncio.wait({self._sweeper})
+        kept, self._agents = [*self._agents.values()], {}
+        await asyncio.gather(*(each.agent.__aexit__(None, None, None) for each in kept))
+
+    def setting_of(self, user: User, profile: str = DEFAULT_PROFILE) -> AgentSetting:
+        """What an agent of the user is made of.
+
+        Raises:
+            UsageError: there is no such profile, or it is not the user's to use.
+            SettingsError: it can't be used.
+        """
+        files = profile_files(self.setting.shared)
+        allowed = [name for name in files if user.profiles is None or name in user.profiles]
+        if profile not in allowed:
+            meant = did_you_mean(near_names(profile, allowed), f"there are: {', '.join(allowed)}")
+            raise UsageError(f"there is no profile '{profile[:80]}'; {meant}")
+        places = replace(self.setting.places, home=user.home(self.setting.shared.home))
+        if profile == DEFAULT_PROFILE:
+            return replace(self.setting, places=places)
+        file = files[profile]
+        return replace(self.setting, places=places, profile=load_profile(file), profile_file=file)
+
+    @asynccontextmanager
+    async def agent(self, user: User, profile: str = DEFAULT_PROFILE) -> AsyncGenerator[Agent]:
+        """The user's agent, which does not end while inside.
+
+        Raises:
+            UsageError, SettingsError: see `setting_of`; UserError: no model can be chosen.
+            TooManyAgents: there are as many as may be, and all are in use.
+        """
+        async with self._used(user, profile) as kept:
+            yield kept.agent
+
+    @asynccontextmanager
+    async def conversation(
+        self,
+        user: User,
+        profile: str,
+        session_id: str | None,
+        put_question: PutQuestion | None = None,
+    ) -> AsyncGenerator[AgentConversation]:
+        """A conversation of the user's for one request; a new one without `session_id`.
+
+        Raises:
+            ConversationBusy: it answers another request.
+            UsageError, SettingsError, UserError, TooManyAgents: see `agent`.
+        """
+        async with self._used(user, profile) as kept:
+            pooled = kept.conversations.get(session_id or "")
+            if pooled is None:
+                pooled = self._open(kept.agent, session_id)
+            if pooled.is_busy:
+                raise ConversationBusy(
+                    f"the conversation {session_id} answers another request; wait for its end, or "
+                    "cancel it"
+                )
+            pooled.is_busy, pooled.put_question = True, put_question
+            if session_id is not None:
+                kept.conversations[session_id] = pooled
+            try:
+                yield pooled.conversation
+            finally:
+                pooled.is_busy, pooled.put_question = False, None
+                await self._put_back(kept, pooled)
+
+    def _open(self, agent: Agent, session_id: str | None) -> PooledConversation:
+        async def put(question: PersonQuestion) -> PersonAnswer | None:
+            asked = pooled.put_question
+            return None if asked is None else await asked(question)
+
+        conversation = agent.conversation(session_id, put)
+        pooled = PooledConversation(conversation)
+        return pooled
+
+    async def _put_back(self, kept: _Kept, pooled: PooledConversation) -> None:
+        """Keep a conversation open under its session, and close the oldest of too many."""
+        conversations, id_ = kept.conversations, pooled.conversation.session_id
+        for name in [name for name, each in conversations.items() if each is pooled]:
+            del conversations[name]
+        if id_ is None:
+            await pooled.conversation.aclose()
+            return
+        conversations[id_] = pooled  # as the newest
+        idle = [name for name, each in conversations.items() if not each.is_busy]
+        for name in idle[: max(0, len(conversations) - CONVERSATIONS_MAX)]:
+            await conversations.pop(name).conversation.aclose()
+
+    @asynccontextmanager
+    async def _used(self, user: User, profile: str) -> AsyncGenerator[_Kept]:
+        kept = await self._get(user, profile)
+        try:
+            yield kept
+        finally:
+            kept.users -= 1
+            kept.idle_since = self._clock()
+
+    async def _get(self, user: User, profile: str) -> _Kept:
+        """The agent, counted as used."""
+        key = user.name, profile
+        async with self._opening.setdefault(key, asyncio.Lock()):
+            kept = self._agents.get(key)
+            if kept is None:
+                setting = await asyncio.to_thread(self.setting_of, user, profile)
+                await self._make_room()
+                agent = await asyncio.to_thread(Agent, setting)
+                kept = _Kept(await agent.__aenter__(), idle_since=self._clock())
+                self._agents[key] = kept
+            kept.users += 1
+            return kept
+
+    async def _make_room(self) -> None:
+        """End the agent that has been idle longest, where there are too many.
+
+        Raises:
+            TooManyAgents: none is idle.
+        """
+        if len(self._agents) < self._agents_max:
+            return
+        idle = [(kept.idle_since, key) for key, kept in self._agents.items() if not kept.users]
+        if not idle:
+            raise TooManyAgents(
+                f"{self._agents_max} agents are in use, as many as may be; try again in a while"
+            )
+        await self._end(min(idle)[1])
+
+    async def _end(self, key: tuple[str, str]) -> None:
+        kept = self._agents.pop(key)
+        await kept.agent.__aexit__(None, None, None)
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(self._idle_seconds / 10)
+            now = self._clock()
+            for key, kept in [*self._agents.items()]:
+                if not kept.users and now - kept.idle_since > self._idle_seconds:
+                    await self._end(key)

@@ -1,0 +1,212 @@
+"""What a person is asked while a request is answered, where there is no terminal.
+
+A plan asks back, a server wants a form filled in, a call needs leave, a server's tools have
+changed, a part of a graph needs a word. All of these are one kind of question here, which each door
+puts to its person in its own way. Texts in it may be written by anybody: doors show them as text.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import field
+from typing import Final, Literal, TypeAlias
+
+from core.base.frozen import frozen
+from core.base.json_text import json_start
+from core.base.redaction import Redactor
+from core.base.text import shorten
+from core.dispatch.hooks import ToolChange
+from core.mcp.form import FormError, read_form
+from core.mcp.hooks import Question, Reply
+from core.provenance.checks import Doubt
+from core.provenance.guard import Leave
+from core.provenance.permissions import Permission
+from core.values import Json, JsonObject
+from modules.team.needs import Wanted
+from modules.terminal.asking.quoting import WHY, call_arguments
+
+QuestionKind: TypeAlias = Literal["question", "form", "visit", "approval", "changed_tools", "part"]
+"""A plan's own; a form or a page of a server; leave for a call; tools that changed; a part's."""
+
+TEXT_CHARACTERS_MAX: Final = 8_000
+"""A longer text of a question is cut."""
+
+DETAIL_CHARACTERS_MAX: Final = 20_000
+"""A call with longer arguments can't be checked by eye: it is refused without a question."""
+
+ASK_SECONDS: Final = 300.0
+"""So long a person is waited for; then there is no answer."""
+
+HOLDS: Final[Mapping[str, Literal["no", "once", "session", "always"]]] = {
+    "no": "no",
+    "once": "once",
+    "session": "session",
+    "always": "always",
+}
+"""The answers to a question for leave."""
+
+
+@frozen
+class PersonQuestion:
+    """A question to the person whose request is answered.
+
+    Attributes:
+        id: unique; the answer names it.
+        kind: what asks.
+        text: what is asked.
+        detail: what belongs to it: arguments of a call as JSON, definitions before and after.
+        options: the answers there are, by their values, with words for people; none where the
+            answer is a text or a form.
+        form: JSON Schema of the object that is asked for.
+        url: the page that a server sends the person to; it is not opened by us.
+        default: what stands for no answer.
+    """
+
+    id: str
+    kind: QuestionKind
+    text: str
+    detail: str = ""
+    options: Mapping[str, str] = field(default_factory=dict[str, str])
+    form: JsonObject = field(default_factory=dict[str, Json])
+    url: str | None = None
+    default: str | None = None
+
+
+@frozen
+class PersonAnswer:
+    """What the person said: one of the options or a text, or the values of a form.
+
+    `declined`: the person does not want to answer.
+    """
+
+    text: str = ""
+    content: JsonObject = field(default_factory=dict[str, Json])
+    declined: bool = False
+
+
+PutQuestion: TypeAlias = Callable[[PersonQuestion], Awaitable[PersonAnswer | None]]
+"""Puts a question to the person; None where nobody is there, or answers."""
+
+
+class PersonQuestions:
+    """Turns what the engine asks into questions for `put`, and answers into what it wants.
+
+    While a question is open the clocks of plans stand still; it is open for `seconds` at most.
+    """
+
+    def __init__(
+        self,
+        put: PutQuestion,
+        redactor: Redactor,
+        standing_still: Callable[[], AbstractContextManager[None]],
+        seconds: float = ASK_SECONDS,
+    ) -> None:
+        """Ask nothing yet."""
+        self._put_to_person = put
+        self._redactor = redactor
+        self._standing_still = standing_still
+        self._seconds = seconds
+
+    async def ask(self, question: Question) -> Reply:
+        """A server's question (`core.mcp.hooks.Ask`)."""
+        redact = self._redactor
+        try:
+            fields = () if question.url is not None else read_form(question.fields)
+        except FormError:
+            return Reply("decline")
+        holds_secrets = redact.json(question.fields) != question.fields
+        if holds_secrets or redact.text(question.url or "") != (question.url or ""):
+            return Reply("decline")
+        text = f"server '{question.server}' asks: {question.message}"
+        if question.url is not None:
+            options = {"done": "I have been there", "no": "I will not go there"}
+            answer = await self._put("visit", text, options=options, url=question.url)
+            is_done = answer is not None and answer.text == "done"
+            return Reply("accept" if is_done else "decline")
+        answer = await self._put("form", text, form=question.fields if fields else {})
+        if answer is None:
+            return Reply("cancel")
+        return Reply("decline") if answer.declined else Reply("accept", answer.content)
+
+    async def approve(self, changes: Sequence[ToolChange]) -> bool:
+        """Whether a server's changed tools may be used (`core.dispatch.hooks.Approve`)."""
+        if not changes:
+            return False
+        detail = "\n\n".join(
+            f"{change.tool}\nbefore:\n{change.before}\nnow:\n{change.after}" for change in changes
+        )
+        text = f"server '{changes[0].server}' has changed tools that you have used. Use them?"
+        options = {"yes": "use them as they are now", "no": "leave them out"}
+        answer = await self._put("changed_tools", text, detail, options)
+        return answer is not None and answer.text == "yes"
+
+    async def allow(
+        self, tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]
+    ) -> Leave | None:
+        """The answer to the doubts about a call (`core.provenance.guard.AskLeave`)."""
+        arguments = self._redactor.object(call_arguments(doubts[0]))
+        detail = json_start(arguments, DETAIL_CHARACTERS_MAX + 1)
+        if len(detail) > DETAIL_CHARACTERS_MAX:
+            return None
+        why = dict.fromkeys(
+            WHY[each.kind] + (f": {each.value}" if each.kind != "tool" else "") for each in doubts
+        )
+        meant = ", ".join(dict.fromkeys(each.shown or "any arguments" for each in always))
+        options = {
+            "once": "yes, once",
+            "session": f"yes, in this conversation, for {shorten(meant, 200)}",
+            "always": f"yes, always, for {shorten(meant, 200)}",
+            "no": "no",
+        }
+        text = f"may the plan call {tool}? You are asked because {'; '.join(why)}"
+        answer = await self._put("approval", text, detail, options)
+        if answer is None:
+            return None
+        holds = HOLDS.get(answer.text, "no")
+        return Leave(holds, "" if answer.text in HOLDS else answer.text)
+
+    async def ask_back(self, question: str) -> str | None:
+        """The answer to a plan's question (`core.ports.AskUser`)."""
+        answer = await self._put("question", question)
+        return None if answer is None or answer.declined else answer.text.strip() or None
+
+    async def ask_for(self, wanted: Wanted) -> str | None:
+        """What the person says to a part that needs leave or an answer (`modules.team.needs`)."""
+        subtask = wanted.subtask
+        shown = [wanted.asked] if subtask.needs == "approval" and subtask.question else []
+        shown += [f"{name}:\n{text}" for name, text in wanted.texts.items()]
+        options = {"yes": "yes", "no": "no"} if subtask.needs == "approval" else {}
+        text = f"the part '{subtask.id}' asks: {wanted.question}"
+        answer = await self._put("part", text, "\n\n".join(shown), options, default=subtask.default)
+        if answer is None:
+            return None
+        return "" if answer.declined else answer.text.strip()
+
+    async def _put(
+        self,
+        kind: QuestionKind,
+        text: str,
+        detail: str = "",
+        options: Mapping[str, str] | None = None,
+        form: JsonObject | None = None,
+        url: str | None = None,
+        default: str | None = None,
+    ) -> PersonAnswer | None:
+        redact = self._redactor.text
+        asked = PersonQuestion(
+            uuid.uuid4().hex,
+            kind,
+            shorten(redact(text), TEXT_CHARACTERS_MAX),
+            shorten(redact(detail), DETAIL_CHARACTERS_MAX),
+            {value: redact(words) for value, words in (options or {}).items()},
+            form or {},
+            url,
+            default,
+        )
+        with self._standing_still():
+            try:
+                async with asyncio.timeout(self._seconds):
+                    return await self._put_to_person(asked)
+            except TimeoutError:
+                return None
