@@ -254,9 +254,9 @@ class TraceListener:
         self._say(work.span, names.OUTPUT_MESSAGES, "assistant", outcome.answer or outcome.message)
         self._recording.end(work.timed, error)
 
-    def _end(self, timed: Timed | None) -> None:
+    def _end(self, timed: Timed | None, error: str | None = None) -> None:
         if timed is not None:
-            self._recording.end(timed)
+            self._recording.end(timed, error)
 
     def _end_all(self, work: _Work, error: str) -> None:
         for timed in work.open():
@@ -269,6 +269,7 @@ class TraceListener:
     ) -> None:
         match event:
             case ToolCallStarted(id_, tool, arguments, span_id):
+                self._end(work.calls.pop(id_, None), names.UNFINISHED)
                 work.calls[id_] = self._begun_call(tool, arguments, work, str(id_), span_id)
             case ToolCallFinished(id_, call):
                 timed = work.calls.pop(id_, None)
@@ -301,7 +302,7 @@ class TraceListener:
         match event:
             case ModelAsked(model, purpose, span_id):
                 if span_id not in work.asked or not span_id:
-                    self._end(work.asked.pop(span_id, None))
+                    self._end(work.asked.pop(span_id, None), names.UNFINISHED)
                     work.asked[span_id] = self._begun_request(model, purpose, work, span_id)
             case ModelAnswered():
                 timed = work.asked.pop(event.span_id, None)
