@@ -8,7 +8,7 @@ from pydantic.json_schema import JsonSchemaMode
 
 from core.values import Json, JsonObject
 from core.version import __version__
-from modules.service.events import EVENT_TYPES
+from modules.service.event_types import EVENT_TYPES
 from modules.service.http.endpoints.shapes import JSON_TYPE, Problem
 from modules.service.http.endpoints.streams import EVENTS_TYPE
 from modules.service.http.endpoints.table import BINARY_TYPE, Endpoint

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,7 +124,7 @@ async def served(
                 await runs.drain(0)
 
 
-async def told(response: httpx2.Response) -> AsyncIterator[Told]:
+async def told(response: httpx2.Response) -> AsyncGenerator[Told]:
     """The messages of a stream; comments are left out."""
     assert response.status_code == 200, await response.aread()
     fields: dict[str, str] = {}
