@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,10 +67,18 @@ def gate_server(gates: Path) -> str:
     return f"id: gate\nscript: {GATED}\nargs: [{gates}]\ndescription: waits at gates"
 
 
-def agents_of(home: Path, replies: Sequence[object], *servers: str) -> AgentSetting:
-    """What agents are made of: these servers, and a model that replies so."""
+def agents_of(
+    home: Path, replies: Sequence[object], *servers: str, documents: str = "", budgets: str = ""
+) -> AgentSetting:
+    """What agents are made of: these servers, and a model that replies so.
+
+    `documents` are the folders of the profile as YAML, `budgets` its budgets.
+    """
     home.mkdir(exist_ok=True)
     profile_file = write_profile(home, *servers)
+    with profile_file.open("a") as file:
+        file.write(f"documents: {{folders: {documents}}}\n" if documents else "")
+        file.write(f"budgets: {budgets}\n" if budgets else "")
     places = Places(ROOT, home)
     return AgentSetting(
         places=places,
@@ -107,9 +115,11 @@ async def served(
     tokens: Tokens | None = None,
     runs_max: int = 4,
     queue_max: int = 4,
+    documents: str = "",
+    budgets: str = "",
 ) -> AsyncGenerator[Served]:
     """The whole service; its client fails rather than wait for ever."""
-    agents = agents_of(home, replies, *servers)
+    agents = agents_of(home, replies, *servers, documents=documents, budgets=budgets)
     metrics = Metrics()
     async with AgentPool(agents, asyncio.get_running_loop().time) as pool:
         runs = Runs(pool, runs_max=runs_max, queue_max=queue_max, on_event=metrics.hear)
@@ -141,3 +151,12 @@ async def chatted(client: httpx2.AsyncClient, **body: object) -> list[Told]:
     """All messages of the answer to one message."""
     async with client.stream("POST", "/chat", json=body) as response:
         return [each async for each in told(response)]
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for something that is about to be so."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while True:
+            if holds():
+                return
+            await asyncio.sleep(0.01)

@@ -1,5 +1,4 @@
 import asyncio
-from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 
@@ -18,20 +17,12 @@ from tests.modules.service.http.served import (
     holding,
     served,
     told,
+    until,
 )
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 ADDING = plan('return f"FINAL_ANSWER: {await tools.add(a=5, b=7)}"')
 ASKING = plan('return "CLARIFICATION_NEEDED: which year?"')
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Wait for something that is about to be so."""
-    async with asyncio.timeout(WAIT_SECONDS):
-        while True:
-            if holds():
-                return
-            await asyncio.sleep(0.01)
 
 
 def only(service: Served) -> ServedRun:
