@@ -1,4 +1,4 @@
-"""`agent.py serve` as a whole process: answers, signals, kills, tokens, foreign pages, bad clients."""
+"""`agent.py serve` as a process: answers, signals, kills, tokens, foreign pages, bad clients."""
 
 import json
 import os
