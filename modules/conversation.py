@@ -317,23 +317,13 @@ class Conversation:
         work = execution or current() or begin()
         work = work.within(session=self.session.memory.session_id, profile=self.profile.agent.id)
         with working(work):
-            outcome = await self._paid_run(request, texts, by_hand, graph)
+            try:
+                async with self._within_budgets() as settle:
+                    outcome = settle(await self._run(request, texts, by_hand, graph))
+            except BudgetSpent as error:  # before there was a run
+                message = f"No answer: {sentence(str(error))}"
+                outcome = RunOutcome("no_answer", None, message, budget=error.budget)
         return replace(outcome, trace_id=work.trace_id)
-
-    async def _paid_run(
-        self,
-        request: str,
-        texts: tuple[TextInput, ...],
-        by_hand: ByHand,
-        graph: TaskGraph | None,
-    ) -> RunOutcome:
-        """A run within the profile's budgets."""
-        try:
-            async with self._within_budgets() as settle:
-                return settle(await self._run(request, texts, by_hand, graph))
-        except BudgetSpent as error:  # before there was a run
-            message = f"No answer: {sentence(str(error))}"
-            return RunOutcome("no_answer", None, message, budget=error.budget)
 
     @contextlib.asynccontextmanager
     async def _within_budgets(self) -> AsyncGenerator[Callable[[RunOutcome], RunOutcome]]:
