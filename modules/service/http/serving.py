@@ -10,11 +10,10 @@ import logging
 import signal
 import socket
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Final
 
-from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 from uvicorn import Config, Server
 
@@ -22,7 +21,7 @@ from core.base.frozen import frozen
 from core.base.text import counted
 from core.errors import ExitCode, UsageError
 from modules.service.agents import AgentSetting
-from modules.service.http.app import http_app
+from modules.service.http.app import Extras, http_app
 from modules.service.http.connections import HEAD_BYTES_MAX, BoundedProtocol
 from modules.service.http.guard import GuardSetting
 from modules.service.http.metrics import Metrics
@@ -108,13 +107,11 @@ async def serve(
     listening: socket.socket,
     say: Say,
     on_listening: Callable[[], None],
-    *,
-    page: tuple[str, str] | None = None,
-    more: Callable[[Runs], Sequence[BaseRoute]] = lambda runs: (),
+    extras_of: Callable[[Runs], Extras] = lambda runs: Extras(),
 ) -> ExitCode:
     """Answer requests until a signal comes, and end in good order.
 
-    `on_listening` is called when requests are answered. `page` and `more` are as in `http_app`.
+    `on_listening` is called when requests are answered. `extras_of` gives what else is served.
 
     Raises:
         UserError: the usual profile can't be used, by its model or its sandbox, say.
@@ -133,21 +130,18 @@ async def serve(
                 on_event=metrics.hear,
             )
             guard = GuardSetting(setting.tokens, agents.redactor, setting.hosts, setting.origins)
+            extras = extras_of(runs)
             app = http_app(
-                runs,
-                guard,
-                metrics,
-                connections=lambda: len(server.server_state.connections),
-                page=page,
-                more=more(runs),
+                runs, guard, metrics, extras, lambda: len(server.server_state.connections)
             )
             server = http_server(app)
-            serving = asyncio.create_task(server.serve([listening]))
-            on_listening()
-            await _until(stop.is_asked, serving)
-            await _drain(runs, stop, setting.drain_seconds, say)
-            server.should_exit = True
-            await serving
+            async with extras.running:
+                serving = asyncio.create_task(server.serve([listening]))
+                on_listening()
+                await _until(stop.is_asked, serving)
+                await _drain(runs, stop, setting.drain_seconds, say)
+                server.should_exit = True
+                await serving
     return ExitCode.ANSWERED
 
 
