@@ -1,17 +1,17 @@
 """What a run tells over HTTP: named events of bounded size, made of those of the engine.
 
 The names are those of the chatbot backend's design (`supervisor.decided`, `tool.start`, …), with a
-few more for plans. Every event has a type below, which is also its schema in the OpenAPI document.
+few more for plans. `modules.service.event_types` has the fields of each.
 """
 
+import binascii
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Final, Literal, NotRequired, TypeAlias
-
-from typing_extensions import TypedDict
+from typing import Final, TypeAlias
 
 from core.base.clock import Clock
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
+from core.base.text import shorten
 from core.events import (
     ActionChosen,
     Answered,
@@ -44,8 +44,7 @@ from core.events import (
 )
 from core.team.graph import TaskGraph
 from core.turn import RunOutcome, ToolCall, Usage
-from core.values import Json, JsonObject
-from modules.service.questions import PersonQuestion
+from core.values import JsonObject
 from modules.terminal.answer import Room, plain_json
 
 EVENT_CHARACTERS_MAX: Final = 64_000
@@ -57,309 +56,21 @@ IMAGE_CHARACTERS_MAX: Final = 4_000_000
 ANSWER_CHARACTERS_MAX: Final = 1_000_000
 """A longer answer is cut."""
 
+RUN_CHARACTERS_MAX: Final = 32_000_000
+"""So much all events of a run may take together; of those that come later only a little is told."""
 
-class EventBase(TypedDict):
-    """What every event has; `step` and `attempt` where it belongs to a part of a graph."""
+TEXTS_CHARACTERS: Final = 8_000_000
+"""So much of that is for other things than images."""
 
-    type: str
-    run: str
-    at: Annotated[float, "Unix time in seconds"]
-    step: NotRequired[str]
-    attempt: NotRequired[int]
+LATE_CHARACTERS_MAX: Final = 1_000
+"""What is told of an event then."""
 
+STEPS_CHARACTERS: Final = 48_000
+"""So much the descriptions of all parts of a graph may take together."""
 
-class RunQueued(EventBase):
-    """The run waits for its turn."""
+GRAPH_CHARACTERS_MAX: Final = 2_000_000
+"""So much a graph may take, most of which are ids: no part of it is left out."""
 
-    place: int
-
-
-class RunBegun(EventBase):
-    """The request is being answered."""
-
-    conversation_id: str
-    request: str
-    model: str
-    trace_id: str
-
-
-class Thinking(EventBase):
-    """A model is asked."""
-
-    message: str
-    stage: str
-    model: str
-
-
-class Decided(EventBase):
-    """How the request will be answered."""
-
-    action: str
-    reason: str
-
-
-class PlanWrittenEvent(EventBase):
-    """A plan was written: Python."""
-
-    number: int
-    attempt_number: int
-    source: str
-
-
-class PlanRepairedEvent(EventBase):
-    """Mistakes in the plan were repaired before it ran."""
-
-    number: int
-    attempt_number: int
-    repairs: list[str]
-
-
-class PlanFailedEvent(EventBase):
-    """The plan failed, and another will be asked for."""
-
-    number: int
-    attempt_number: int
-    failure: str
-    lifelines_left: int
-
-
-class PlanObserved(EventBase):
-    """The plan ended in a text that the next one works on."""
-
-    number: int
-    text: str
-
-
-class ModelAnsweredEvent(EventBase):
-    """A model's reply is complete; `cost` in US dollars."""
-
-    model: str
-    purpose: str
-    input_tokens: int
-    output_tokens: int
-    cost: float
-    seconds: float
-
-
-class ModelTrouble(EventBase):
-    """A model could not answer; it is asked again after the pause, or its successor is."""
-
-    model: str
-    message: str
-    pause_seconds: NotRequired[float]
-    successor: NotRequired[str]
-
-
-class ToolStart(EventBase):
-    """A tool (`server.tool`) is called; `call` is unique within the run or the part."""
-
-    call: int
-    tool: str
-    arguments: JsonObject
-
-
-class ToolProgress(EventBase):
-    """A server reports progress on a call."""
-
-    call: int
-    tool: str
-    progress: float
-    total: float | None
-    message: str | None
-
-
-class ToolContent(EventBase):
-    """What a call gave beside its result, an image say."""
-
-    call: int
-    tool: str
-    content_type: str
-    encoding: NotRequired[Literal["base64"]]
-    data: str
-    metadata: JsonObject
-
-
-class ToolComplete(EventBase):
-    """A call ended well; with `kept` nothing was sent, an earlier result was given again."""
-
-    call: int | None
-    tool: str
-    result: Json
-    seconds: float
-    content_count: int
-    kept: bool
-
-
-class ToolError(EventBase):
-    """A call ended in an error, or was refused and never sent."""
-
-    call: int | None
-    tool: str
-    message: str
-    seconds: float
-    refused: bool
-    arguments: NotRequired[JsonObject]
-
-
-class WorkflowStep(TypedDict):
-    """One part of a graph."""
-
-    id: str
-    description: str
-    role: str | None
-    after: list[str]
-
-
-class WorkflowCreated(EventBase):
-    """The request is answered in parts; `replanned` is why the graph was made anew."""
-
-    steps: list[WorkflowStep]
-    notes: list[str]
-    replanned: str | None
-
-
-class WorkflowStepStart(EventBase):
-    """A part begins, or somebody was chosen for it."""
-
-    role: str | None
-
-
-class WorkflowStepComplete(EventBase):
-    """A part ended."""
-
-    state: str
-    text: str
-    seconds: float
-
-
-class WorkflowMessage(EventBase):
-    """Somebody of the team said something; `to` is None for all."""
-
-    sender: str
-    to: str | None
-    kind: str
-    text: str
-
-
-class WorkflowJudged(EventBase):
-    """A result was held against the request."""
-
-    verdict: str
-    reason: str
-
-
-class WorkflowBoard(EventBase):
-    """The coordinator wrote on the whiteboard."""
-
-    topic: str
-    key: str
-    text: str
-    who: str
-
-
-class WorkflowComplete(EventBase):
-    """All parts have ended: their states by id."""
-
-    states: dict[str, str]
-
-
-class QuestionDocument(TypedDict):
-    """A question to the person; see `modules.service.questions.PersonQuestion`."""
-
-    id: str
-    kind: str
-    text: str
-    detail: str
-    options: dict[str, str]
-    form: JsonObject
-    url: str | None
-    default: str | None
-
-
-class ClarifyRequest(EventBase):
-    """The person is asked; `POST /runs/{id}/answer` answers."""
-
-    question: QuestionDocument
-
-
-class ClarifyAnswered(EventBase):
-    """A question is open no more."""
-
-    question_id: str
-    answered: bool
-
-
-class NoticeEvent(EventBase):
-    """Something worth knowing that ends nothing."""
-
-    source: str
-    text: str
-
-
-class ServerLog(EventBase):
-    """A server wrote a log message."""
-
-    server: str
-    level: str
-    text: str
-
-
-class ResponseChunk(EventBase):
-    """The answer, or a further piece of it."""
-
-    content: str
-
-
-class ErrorEvent(EventBase):
-    """Why there is no answer, as a problem document (RFC 9457)."""
-
-    problem: JsonObject
-
-
-class ResponseDone(EventBase):
-    """The last event of every run."""
-
-    status: Literal["done", "no_answer", "failed", "interrupted"]
-    answer: str | None
-    message: str
-    conversation_id: str | None
-    trace_id: str
-    usage: JsonObject
-    seconds: float
-
-
-EVENT_TYPES: Final[Mapping[str, type]] = {
-    "run.queued": RunQueued,
-    "run.started": RunBegun,
-    "supervisor.thinking": Thinking,
-    "supervisor.decided": Decided,
-    "plan.written": PlanWrittenEvent,
-    "plan.repaired": PlanRepairedEvent,
-    "plan.failed": PlanFailedEvent,
-    "plan.observed": PlanObserved,
-    "model.answered": ModelAnsweredEvent,
-    "model.trouble": ModelTrouble,
-    "tool.start": ToolStart,
-    "tool.progress": ToolProgress,
-    "tool.content": ToolContent,
-    "tool.complete": ToolComplete,
-    "tool.error": ToolError,
-    "workflow.created": WorkflowCreated,
-    "workflow.step.start": WorkflowStepStart,
-    "workflow.step.complete": WorkflowStepComplete,
-    "workflow.message": WorkflowMessage,
-    "workflow.judged": WorkflowJudged,
-    "workflow.board": WorkflowBoard,
-    "workflow.complete": WorkflowComplete,
-    "clarify.request": ClarifyRequest,
-    "clarify.answered": ClarifyAnswered,
-    "notice": NoticeEvent,
-    "server.log": ServerLog,
-    "response.chunk": ResponseChunk,
-    "error": ErrorEvent,
-    "response.done": ResponseDone,
-}
-"""Every event by its name."""
 
 DONE: Final = "response.done"
 
@@ -375,11 +86,6 @@ class ServiceEvent:
     id: int
     name: str
     data: JsonObject
-
-
-def asked(question: PersonQuestion) -> tuple[str, Fields]:
-    """The event that puts a question to the person."""
-    return "clarify.request", {"question": question}
 
 
 def ended(
@@ -422,6 +128,7 @@ class EventWords:
         self._run_id = run_id
         self._redactor = redactor
         self._clock = clock
+        self._left = RUN_CHARACTERS_MAX
 
     def told(self, event: Event) -> Iterator[tuple[str, JsonObject]]:
         """The named events that stand for one of the engine; none for most of its inner ones."""
@@ -435,15 +142,58 @@ class EventWords:
     def document(self, name: str, fields: Fields) -> tuple[str, JsonObject]:
         """A named event with its fields as JSON, within bounds, without secrets.
 
-        Answers stand as they are, here as everywhere: a figure in one may look like a secret.
+        Answers stand as they are, here as everywhere: a figure in one may look like a secret. So
+        does the data of images, which no text is looked for in.
         """
         told: JsonObject = {"type": name, "run": self._run_id, "at": round(self._clock(), 3)}
-        is_answer = name in ("response.chunk", DONE)
-        most = ANSWER_CHARACTERS_MAX if is_answer else EVENT_CHARACTERS_MAX
-        room = Room(most + (IMAGE_CHARACTERS_MAX if name == "tool.content" else 0))
+        room = Room(most := self._most(name))
+        as_is: JsonObject = {}
         for field, value in fields.items():
-            told[field] = plain_json(value, room=room)
-        return name, told if is_answer else self._redactor.object(told)
+            if name == "tool.content" and field == "data":
+                as_is |= self._image(str(value))
+            elif (name, field) in _AS_IS:
+                as_is[field] = plain_json(value, room=room)
+            else:
+                told[field] = plain_json(value, room=room)
+        self._left -= most - room.left
+        return name, {**self._redactor.object(told), **as_is}
+
+    def _most(self, name: str) -> int:
+        """How much an event may take."""
+        match name:
+            case "response.chunk" | "response.done":
+                return ANSWER_CHARACTERS_MAX
+            case "clarify.request":  # whoever is asked sees the whole of it
+                return EVENT_CHARACTERS_MAX
+            case "workflow.created":
+                return GRAPH_CHARACTERS_MAX
+            case _:
+                return max(min(EVENT_CHARACTERS_MAX, self._left), LATE_CHARACTERS_MAX)
+
+    def _image(self, data: str) -> JsonObject:
+        """An image's data, or why it is left out."""
+        why = ""
+        if len(data) > IMAGE_CHARACTERS_MAX:
+            why = "the image is too large"
+        elif len(data) > self._left - TEXTS_CHARACTERS:
+            why = "the run has shown too many images"
+        elif not _is_base64(data):
+            why = "it is not base64"
+        if why:
+            return {"data": "", "metadata": {"left_out": why}}
+        self._left -= len(data)
+        return {"data": data, "metadata": {}}
+
+
+_AS_IS: Final = {("response.chunk", "content"), (DONE, "answer")}
+
+
+def _is_base64(data: str) -> bool:
+    try:
+        binascii.a2b_base64(data, strict_mode=True)
+    except ValueError:
+        return False
+    return True
 
 
 def _told(event: Event) -> Iterator[tuple[str, Fields]]:
@@ -532,14 +282,8 @@ def _of_calls(event: Event) -> Iterator[tuple[str, Fields]]:
         case ToolCallFinished(call_id, call, images):
             which = {"call": call_id, "tool": call.tool}
             for image in images:
-                is_small = len(image.data) <= IMAGE_CHARACTERS_MAX
-                content = {
-                    "content_type": image.mime_type,
-                    "encoding": "base64",
-                    "data": image.data if is_small else "",
-                    "metadata": {} if is_small else {"left_out": "the image is too large"},
-                }
-                yield "tool.content", {**which, **content}
+                content = {"content_type": image.mime_type, "encoding": "base64"}
+                yield "tool.content", {**which, **content, "data": image.data}
             yield _call_ended(call_id, call, len(images))
         case ToolCallKept(call):
             yield _call_ended(None, call, 0)
@@ -588,10 +332,11 @@ def _of_team(event: Event) -> Iterator[tuple[str, Fields]]:
 
 
 def _steps(graph: TaskGraph) -> list[Fields]:
+    each = STEPS_CHARACTERS // max(len(graph.subtasks), 1)
     return [
         {
             "id": subtask.id,
-            "description": subtask.description,
+            "description": shorten(subtask.description, each),
             "role": subtask.role,
             "after": subtask.dependencies,
         }
