@@ -8,10 +8,11 @@ holds for the next agent of it; the usual profile is read once, when the service
 """
 
 import asyncio
+import contextvars
 import logging
 import re
 from collections.abc import AsyncGenerator, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -295,9 +296,11 @@ class AgentPool:
         too_many = max(0, len(conversations) - CONVERSATIONS_MAX)
         # All at once: while one is closed, a request may come for another.
         closed += [conversations.pop(name) for name in idle[:too_many]]
-        async with AsyncExitStack() as closing:
-            for each in closed:
-                closing.push_async_callback(each.conversation.aclose)
+        for each in closed:
+            try:
+                await each.conversation.aclose()
+            except Exception:  # the request is answered all the same
+                log.exception("a conversation did not end well")
 
     @asynccontextmanager
     async def _used(self, user: User, profile: str) -> AsyncGenerator[_Kept]:
@@ -319,7 +322,10 @@ class AgentPool:
             if self._is_closed:
                 raise TooManyAgents("the service ends; try again in a while")
             if (opening := self._opening.get(key)) is None:
-                opening = self._opening[key] = asyncio.create_task(self._opened(key, user))
+                # In a context of its own: the agent belongs to no request's trace.
+                work = self._opened(key, user)
+                opening = asyncio.create_task(work, context=contextvars.Context())
+                self._opening[key] = opening
                 opening.add_done_callback(_retrieve)
             await asyncio.wait({opening})
             if opening.cancelled():
