@@ -360,6 +360,13 @@ class TraceSection(Section):
     """What models were asked and replied is kept in the session, word for word, secrets masked."""
 
 
+class ServiceSection(Section):
+    """What the agent offers to other programs; see `docs/mcp.md`."""
+
+    gateway: StrictBool = False
+    """`agent.py mcp-server` also offers the tools of all servers, as `server__tool`."""
+
+
 PRESET_ROLES: Final = (
     "generalist",
     "researcher",
@@ -450,6 +457,7 @@ class AgentProfile(Section):
     security: SecuritySection = SecuritySection()
     trace: TraceSection = TraceSection()
     team: TeamSection = TeamSection()
+    service: ServiceSection = ServiceSection()
     mcp_servers: tuple[ServerEntry, ...] = ()
 
     def memory_folder(self, home: Path) -> Path:

@@ -46,7 +46,8 @@ class DispatcherHooks:
     """Who is told and asked; by default nobody, and what needs an answer is declined.
 
     `on_notice` hears of servers that failed and of tools that are left out, `on_waiting` of
-    servers that are slow to start, `on_log` (server, level, text) of what servers log.
+    servers that are slow to start, `on_log` (server, level, text) of what servers log, `on_tools`
+    of a server (its id) whose tools are known anew.
     `waiting_for` is entered while something is waited for, which its text names.
     """
 
@@ -54,6 +55,7 @@ class DispatcherHooks:
     on_waiting: Callable[[str], Awaitable[None]] = _tell_nobody
     waiting_for: Callable[[str], AbstractContextManager[None]] = _watched_by_nobody
     on_log: Callable[[str, str, str], Awaitable[None]] = _tell_nobody
+    on_tools: Callable[[str], Awaitable[None]] = _tell_nobody
     ask: Ask = decline
     approve: Approve = refuse
 
