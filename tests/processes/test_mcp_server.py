@@ -6,7 +6,6 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +38,7 @@ from tests.modules.service.mcp_door.opening import (
     text_of,
 )
 from tests.processes.conftest import GATED
+from tests.screens import wait_until
 
 WAIT_SECONDS = 45.0
 AGENT = [sys.executable, str(ROOT / "agent.py")]
@@ -137,14 +137,9 @@ def children(pid: int) -> list[int]:
     return found
 
 
-def gone(pids: Sequence[int]) -> bool:
-    """Whether all of them end before long."""
-    until = time.monotonic() + WAIT_SECONDS
-    while time.monotonic() < until:
-        if not any(_is_alive(pid) for pid in pids):
-            return True
-        os.sched_yield()
-    return False
+def all_end(pids: Sequence[int]) -> None:
+    """Wait until none of them is there."""
+    wait_until(lambda: not any(map(_is_alive, pids)))
 
 
 def _is_alive(pid: int) -> bool:
@@ -169,7 +164,7 @@ def test_initialize_is_answered_before_any_server_or_model_starts(tmp_path: Path
     assert cast("JsonObject", result["structuredContent"])["answer"] == "12"
     assert served, "the server for sums was not there"
     assert (code, errors) == (0, "")
-    assert gone(served)
+    all_end(served)
 
 
 GARBAGE = [
@@ -217,7 +212,7 @@ def test_whatever_ends_it_in_the_middle_of_a_call_no_server_is_left(
             server.process.send_signal(getattr(signal, how))
             server.process.wait(WAIT_SECONDS)
             code, errors = server.end()
-    assert gone(left)
+    all_end(left)
     expected = {"stdin": 0, "SIGTERM": 130, "SIGINT": 130, "SIGKILL": -signal.SIGKILL}
     assert code == expected[how]
     assert "Traceback" not in errors

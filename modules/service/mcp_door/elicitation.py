@@ -58,7 +58,7 @@ def elicitation_of(question: PersonQuestion, means: Means, *, has_ids: bool) -> 
     )
 
 
-def answer_of(question: PersonQuestion, reply: ElicitResult) -> PersonAnswer | None:
+def answer_of(question: PersonQuestion, reply: ElicitResult, means: Means) -> PersonAnswer | None:
     """What the person said; None where there is no answer, or none that fits the question."""
     if reply.action == "cancel":
         return None
@@ -67,9 +67,9 @@ def answer_of(question: PersonQuestion, reply: ElicitResult) -> PersonAnswer | N
     given = reply.content or {}
     if question.kind == "form":
         return _filled_in(question.form, {name: _json(value) for name, value in given.items()})
-    said = given.get(ANSWER)
-    if question.url is not None and said is None:  # a page that was visited has no field
+    if question.url is not None and means.pages:
         return PersonAnswer("done")
+    said = given.get(ANSWER)
     if not isinstance(said, str) or (question.options and said not in question.options):
         return None
     return PersonAnswer(shorten(said, TEXT_CHARACTERS_MAX))

@@ -69,7 +69,7 @@ class Client:
             )
         except (MCPError, ValidationError, anyio.ClosedResourceError, anyio.BrokenResourceError):
             return None
-        return answer_of(question, reply)
+        return answer_of(question, reply, self.means)
 
 
 class Work:
@@ -124,7 +124,7 @@ class Work:
             if id_ in self._asked and isinstance(reply, ElicitResult):
                 question, answer = self._asked[id_]
                 if not answer.done():
-                    answer.set_result(answer_of(question, reply))
+                    answer.set_result(answer_of(question, reply, self._means))
 
     async def attend(self, client: Client) -> CallToolResult | None:
         """Tell the client what goes on up to the end; None where answers are needed first.

@@ -1,14 +1,18 @@
 """A door over a real agent, and SDK clients of both eras of the protocol that come to it."""
 
+import asyncio
+import socket
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import pytest
+import uvicorn
 from mcp.client import Client
 from mcp.client.session import ElicitationFnT, MessageHandlerFnT
 from mcp_types import CallToolResult, TextContent
+from starlette.types import Receive, Scope, Send
 
 from config.schema import load_profile
 from config.settings import Places
@@ -16,6 +20,8 @@ from core.base.redaction import Redactor
 from core.values import JsonObject
 from modules.service.agents import AgentSetting
 from modules.service.mcp_door.door import McpDoor
+from modules.service.mcp_door.http import McpHttp
+from modules.service.mcp_door.own_tools import Caller
 from modules.service.pool import AgentPool
 from tests.command_line import NO_MODEL_SERVER, ROOT, SUMS_SERVER, plan, script, write_profile
 
@@ -80,6 +86,31 @@ async def client_of(
     )
     async with client:
         yield client
+
+
+@asynccontextmanager
+async def serving(door: McpDoor, *callers: Caller) -> AsyncGenerator[str]:
+    """The address at which a web server on loopback has the door; users differ by their path.
+
+    `/0` is the first of `callers`, and so on; without any there is the owner at `/0`.
+    """
+    listening = socket.create_server(("127.0.0.1", 0))
+    async with McpHttp(door) as http:
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            caller = (callers or (Caller(),))[int(str(scope["path"]).strip("/"))]
+            await http.handle(caller, scope, receive, send)
+
+        config = uvicorn.Config(
+            app, lifespan="off", log_config=None, timeout_graceful_shutdown=1, ws="none"
+        )
+        server = uvicorn.Server(config)
+        running = asyncio.create_task(server.serve(sockets=[listening]))
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await running
 
 
 def text_of(result: CallToolResult) -> str:
