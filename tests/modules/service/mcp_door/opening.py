@@ -92,13 +92,13 @@ async def client_of(
 async def serving(door: McpDoor, *callers: Caller) -> AsyncGenerator[str]:
     """The address at which a web server on loopback has the door; users differ by their path.
 
-    `/0` is the first of `callers`, and so on; without any there is the owner at `/0`.
+    `/0` and below is the first of `callers`, and so on; without any it is the owner.
     """
     listening = socket.create_server(("127.0.0.1", 0))
     async with McpHttp(door) as http:
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
-            caller = (callers or (Caller(),))[int(str(scope["path"]).strip("/"))]
+            caller = (callers or (Caller(),))[int(str(scope["path"]).split("/")[1])]
             await http.handle(caller, scope, receive, send)
 
         config = uvicorn.Config(
