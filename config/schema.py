@@ -209,6 +209,54 @@ class LlmSection(Section):
     """Further tries of a request that failed for a reason that may pass."""
 
 
+class RunBudget(Section):
+    """What one run may spend; its tokens and cost are `llm.max_tokens` and `llm.max_cost`."""
+
+    calls: Count | None = Field(default=None, ge=1)
+    """Tool calls that are sent."""
+    seconds: float | None = Field(default=None, strict=True, gt=0)
+    """Wall time, from the request to its answer."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_second_key(cls, found: object) -> object:
+        if isinstance(found, dict):
+            for name in {"tokens", "cost"} & cast("dict[object, object]", found).keys():
+                raise ValueError(f"what a run may have of {name} is 'llm.max_{name}', not here")
+        return cast("object", found)
+
+
+class SharedBudget(Section):
+    """What several runs may spend together."""
+
+    tokens: Count | None = Field(default=None, ge=1)
+    """Tokens that models read and write."""
+    cost: float | None = Field(default=None, strict=True, gt=0)
+    """US dollars of models; each must have a known price then."""
+    calls: Count | None = Field(default=None, ge=1)
+    """Tool calls that are sent."""
+    seconds: float | None = Field(default=None, strict=True, gt=0)
+    """Wall time of runs; those at the same time add up."""
+
+
+class BudgetsSection(Section):
+    """What may be spent by one run, by a session's runs, and by all of a CORTEX_HOME in a day.
+
+    `user` is the same for ever. A day is one of this machine's calendar. A request that finds
+    nothing left, or uses up the rest, ends with exit code 3.
+    """
+
+    run: RunBudget = RunBudget()
+    conversation: SharedBudget = SharedBudget()
+    day: SharedBudget = SharedBudget()
+    user: SharedBudget = SharedBudget()
+
+    @property
+    def are_set(self) -> bool:
+        """Whether there is any limit."""
+        return self != BudgetsSection()
+
+
 class PersonaSection(Section):
     """How answers should sound; goes into the decision prompts."""
 
@@ -448,6 +496,7 @@ class AgentProfile(Section):
     strategy: StrategyProfile = StrategyProfile()
     memory: MemorySection = MemorySection()
     llm: LlmSection = LlmSection()
+    budgets: BudgetsSection = BudgetsSection()
     persona: PersonaSection = PersonaSection()
     sandbox: SandboxSection = SandboxSection()
     documents: DocumentsSection = DocumentsSection()

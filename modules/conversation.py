@@ -13,10 +13,20 @@ from config.schema import AgentProfile
 from config.settings import WORKFLOWS
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
+from core.base.text import sentence
 from core.context import AgentContext, Parts
+from core.errors import BudgetSpent
 from core.events import Emit, Notice, collect
 from core.loop import AgentLoop
-from core.ports import AskUser, CallTool, CountingModel, Dispatcher, OnRepaired, RequestRun
+from core.ports import (
+    AskUser,
+    CallTool,
+    CountingModel,
+    Dispatcher,
+    OnRepaired,
+    RequestRun,
+    SpendCall,
+)
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
 from core.provenance.permissions import Permissions
@@ -105,6 +115,7 @@ class Conversation:
         guide: Guide | None = None,
         team: TeamEntry | None = None,
         files_in: Path | None = Path(),
+        home: Path | None = None,
         *,
         owns_parts: bool = True,
     ) -> None:
@@ -116,8 +127,10 @@ class Conversation:
         `document_folders`. `memory_server` is the id of the server that finds earlier sessions.
         `demands` hold for each request, and so do the user's `permissions`. `guide` has what user
         and project say to models that read. `team` answers requests in parts. Paths in requests
-        (`@notes.md`) start at `files_in`; None: no file is read for them. Who shares model,
-        dispatcher and sandbox with others (`owns_parts` false) opens and ends them.
+        (`@notes.md`) start at `files_in`; None: no file is read for them. `home` is CORTEX_HOME,
+        or that of one user of a service, where it is kept what was spent; without it, the profile's
+        `budgets` are not held. Who shares model, dispatcher and sandbox with others (`owns_parts`
+        false) opens and ends them.
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -144,6 +157,8 @@ class Conversation:
         self._preparation: asyncio.Task[_Prepared] | None = None
         self._loop: RequestRun | None = None
         self._files_in = files_in
+        self._home = home
+        self._spend_call: SpendCall | None = None
         self._owns_parts = owns_parts
         self._stack = contextlib.AsyncExitStack()
 
@@ -240,11 +255,16 @@ class Conversation:
 
     @contextlib.asynccontextmanager
     async def beside_runs(self) -> AsyncGenerator[ModelManager]:
-        """Models may be asked inside as in a run: it is told, bounded, and counted."""
+        """Models may be asked inside as in a run: it is told, bounded, and counted.
+
+        Raises:
+            BudgetSpent: nothing is left for that.
+        """
         used_by = dict(self.model.usage_by_model)
         try:
-            with self.model.telling(self._listener):
-                yield self.model
+            async with self._within_budgets():
+                with self.model.telling(self._listener):
+                    yield self.model
         finally:
             await self.session.keep_usage(used_since(used_by, self.model.usage_by_model))
 
@@ -289,6 +309,44 @@ class Conversation:
             return await self._help()
         if by_hand.is_plain and graph is None and "workflow" in request.lower():
             graph = self._team.named_workflow(request)
+        try:
+            async with self._within_budgets() as settle:
+                return settle(await self._run(request, texts, by_hand, graph))
+        except BudgetSpent as error:  # before there was a run
+            message = f"No answer: {sentence(str(error))}"
+            return RunOutcome("no_answer", None, message, budget=error.budget)
+
+    @contextlib.asynccontextmanager
+    async def _within_budgets(self) -> AsyncGenerator[Callable[[RunOutcome], RunOutcome]]:
+        """Within the `with`, the profile's budgets are held; gives what settles the outcome.
+
+        Raises:
+            BudgetSpent: nothing is left to begin with.
+        """
+        if self._home is None or not self.profile.budgets.are_set:
+            yield lambda outcome: outcome
+            return
+        from modules.models.serving.account import Budgets  # late: SQLite, for who sets budgets
+
+        session_id = self.session.memory.session_id
+        begun = Budgets(self._home).begin(self.profile, session_id, self.interrupt)
+        async with begun as account:
+            with self.model.paying(account):
+                self._spend_call = account.spend_call
+                try:
+                    yield account.settle
+                finally:
+                    self._spend_call = None
+        if account.unkept is not None:
+            await self._listener(Notice("model", str(account.unkept)))
+
+    async def _run(
+        self,
+        request: str,
+        texts: tuple[TextInput, ...],
+        by_hand: ByHand,
+        graph: TaskGraph | None,
+    ) -> RunOutcome:
         # A task of its own: servers that start for the first time may take long.
         self._preparation = asyncio.create_task(self._prepare(request, texts, by_hand, graph))
         try:
@@ -482,6 +540,7 @@ class Conversation:
             condense=None if model.name == "offline" else condense,
             ask_user=self._ask_user,
             recall_tools=self._recall_tools if self.profile.memory.memory_service else None,
+            spend_call=self._spend_call,
         )
 
     async def _recall_tools(self) -> Mapping[str, ToolRecord]:

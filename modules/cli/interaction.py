@@ -245,6 +245,7 @@ class Interaction:
                 questions.ask_for if questions is not None else None,
                 places.home,
             ),
+            home=places.home,
         )
 
     def run(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:
