@@ -109,7 +109,7 @@ class ServedRun:
         self.outcome: RunOutcome | None = None
         self._events = events
         self._more = asyncio.Event()
-        self._open: dict[str, asyncio.Future[PersonAnswer]] = {}
+        self._open: dict[str, asyncio.Future[PersonAnswer | None]] = {}
         self._log: RunLog | None = None  # there is one as soon as the task has begun
         self._is_cancelled = False
         self._task: asyncio.Task[None] | None = None
@@ -182,15 +182,15 @@ class ServedRun:
         is_answered = False
         try:
             answer = await waiting
-            is_answered = not answer.declined
+            is_answered = answer is not None and not answer.declined
             return answer
         finally:
             del self._open[question.id]
             told = {"question_id": question.id, "answered": is_answered}
             self.add(*words.document("clarify.answered", told))
 
-    def answer(self, question_id: str, answer: PersonAnswer) -> None:
-        """Answer a question that is open.
+    def answer(self, question_id: str, answer: PersonAnswer | None) -> None:
+        """Answer a question that is open; None where nobody is there to be asked.
 
         Raises:
             NoSuchQuestion: it is not, or not any more.

@@ -23,7 +23,6 @@ from tests.command_line import (
     SUMS_SERVER,
     agent,
     environment,
-    fresh_agent,
     plan,
     script,
     write_profile,
@@ -293,35 +292,30 @@ async def test_the_sdks_client_asks_and_its_person_answers(tmp_path: Path, era: 
     assert any("math.add" in text for text in told)
 
 
-def test_an_agent_asks_the_agent_by_its_own_mcp_json_without_a_model(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", [0, 1], ids=["Claude Desktop", "VS Code"])
+def test_an_agent_asks_the_agent_by_the_entries_of_the_page_without_a_model(
+    tmp_path: Path, place: int
+) -> None:
     inner = tmp_path / "inner"
     inner.mkdir()
     profile = write_profile(inner, SUMS_SERVER)
-    entry = {
-        "command": AGENT[0],
-        "args": [*AGENT[1:], "mcp-server", "--profile", str(profile)],
-        "env": environment(inner),
-    }
+    page = (ROOT / "docs" / "mcp.md").read_text()
+    written = page.split("```json\n")[1 + place].partition("```")[0]
+    written = written.replace("/path/to/cortex-r/.venv/bin/python", sys.executable)
+    document = json.loads(written.replace("/path/to/cortex-r", str(ROOT)))
+    (servers,) = document.values()
+    servers["cortex"]["args"] += ["--profile", str(profile)]
+    servers["cortex"]["env"] = environment(inner)
     mcp_file = tmp_path / "mcp.json"
-    mcp_file.write_text(json.dumps({"mcpServers": {"cortex": entry}}))
-    outer = write_profile(tmp_path)
-    done = fresh_agent(
-        tmp_path,
-        "--profile",
-        str(outer),
-        "--mcp-config",
-        str(mcp_file),
-        "--json",
-        'call cortex.ask with request "add 5 and 7"',
-    )
-    document = json.loads(done.out)
+    mcp_file.write_text(json.dumps(document))
+    given = ["--profile", str(write_profile(tmp_path)), "--mcp-config", str(mcp_file), "--json"]
+    done = agent(tmp_path, *given, 'call cortex.ask with request "add 5 and 7"')
     assert done.code == 0, done.err
-    (step,) = document["steps"]
-    (made,) = step["calls"]
+    told = json.loads(done.out)
+    ((made,),) = [step["calls"] for step in told["steps"]]
     assert made["tool"] == "cortex.ask"
     assert made["result"]["answer"] == "12"
-    if trace := document.get("trace_id"):
-        assert made["result"]["trace_id"] == trace
+    assert told["trace_id"] in ("", made["result"]["trace_id"])
 
 
 def test_an_agent_that_has_itself_as_a_server_does_not_start_itself(tmp_path: Path) -> None:

@@ -40,10 +40,12 @@ from core.run.execution import ExecutionContext, begin
 from core.values import JsonObject
 from core.version import __version__
 from modules.service.agents import Agent
+from modules.service.mcp_door.asking import Caller
 from modules.service.mcp_door.gateway import JOINT, Gateway
-from modules.service.mcp_door.own_tools import OWN_TOOLS, Caller, OwnTools
+from modules.service.mcp_door.own_tools import OWN_TOOLS, OwnTools
 from modules.service.mcp_door.work import Client, Request, Work, failure
-from modules.service.pool import AgentPool, Busy
+from modules.service.pool import Busy
+from modules.service.runs import Runs
 
 log = logging.getLogger(__name__)
 
@@ -112,18 +114,17 @@ class _Listeners:
 class McpDoor:
     """Answers MCP clients with agents of a pool; `server` is run by a transport.
 
-    `async with` bounds the calls that are worked on; the pool ends after it.
+    `async with` bounds the calls that are worked on; runs and their pool end after it.
     """
 
-    def __init__(self, pool: AgentPool) -> None:
-        """Start nothing."""
-        self._pool = pool
-        self._own = OwnTools(pool)
+    def __init__(self, runs: Runs) -> None:
+        """Start nothing; requests become `runs`, and other calls take agents of its pool."""
+        self._pool = runs.pool
+        self._own = OwnTools(runs)
         self._works: set[Work] = set()
         self._parked: dict[str, _Parked] = {}
         self._gateways: WeakKeyDictionary[Agent, Gateway] = WeakKeyDictionary()
         self._listeners: dict[Caller, _Listeners] = {}
-        self._is_draining = False
         self.server = _AgentServer(
             "cortex-r",
             version=__version__,
@@ -143,16 +144,7 @@ class McpDoor:
         """Stop every call, also those that wait for answers."""
         for listeners in self._listeners.values():
             listeners.listen.close()
-        self._is_draining = True
         await asyncio.gather(*(work.stop() for work in [*self._works]))
-
-    async def drain(self, seconds: float) -> None:
-        """Take no new call, and wait for those under way, but no longer than that."""
-        self._is_draining = True
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while works := [work for work in self._works if work.is_attended]:
-                    await asyncio.wait([work.task for work in works])
 
     async def _list_tools(
         self, request: Request, params: PaginatedRequestParams | None
@@ -192,8 +184,6 @@ class McpDoor:
             work = parked.work
             work.answer(params.input_responses or {})
         else:
-            if self._is_draining:
-                return failure("this server is about to end; try again in a while")
             if len(self._works) >= WORKS_MAX:
                 return failure(
                     f"{WORKS_MAX} calls are worked on, as many as may be; try again in a while"

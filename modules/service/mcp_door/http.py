@@ -12,8 +12,8 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
+from modules.service.mcp_door.asking import Caller
 from modules.service.mcp_door.door import CALLER, McpDoor
-from modules.service.mcp_door.own_tools import Caller
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 """A larger request gets 413."""

@@ -16,25 +16,14 @@ from core.base.memory.exchanges import DatedExchange, dated_exchanges, title_of
 from core.base.redaction import Redactor
 from core.base.text import clause, one_line
 from core.errors import UsageError
-from core.events import (
-    Event,
-    ModelAsked,
-    Notice,
-    PlanWritten,
-    RunFinished,
-    SubtaskEvent,
-    ToolCallFinished,
-    ToolCallStarted,
-)
-from core.run.execution import ExecutionContext, working
-from core.turn import Usage
+from core.run.execution import ExecutionContext
 from core.values import JsonObject
 from modules.service.agents import Agent, AgentSetting
+from modules.service.mcp_door.asking import AskResult, Caller, ask
 from modules.service.mcp_door.work import Work
-from modules.service.pool import DEFAULT_PROFILE, AgentPool, User
+from modules.service.runs import Runs
 from modules.session.kept import KeptSessions
-from modules.session.request import MAX_REQUEST_CHARACTERS, clean_request
-from modules.terminal.wording import call_line, normal_lines, verbose_lines
+from modules.session.request import MAX_REQUEST_CHARACTERS
 
 log = logging.getLogger(__name__)
 
@@ -52,14 +41,6 @@ PASSAGES_MAX: Final = 50
 
 SEARCH_TOOL: Final = "search_stored_documents"
 """The tool of the documents server."""
-
-
-@frozen
-class Caller:
-    """Whose client it is, and by which profile it is answered."""
-
-    user: User = User()
-    profile: str = DEFAULT_PROFILE
 
 
 class _Arguments(BaseModel):
@@ -112,19 +93,6 @@ class SearchDocumentsArguments(_Arguments):
         min_length=1, max_length=QUERY_CHARACTERS_MAX, description="a question, or words"
     )
     k: int = Field(default=5, ge=1, le=PASSAGES_MAX, description="how many passages")
-
-
-class AskResult(BaseModel):
-    """The answer, or why there is none."""
-
-    answer: str | None = Field(description="null where there is none")
-    status: str = Field(description="done, no_answer, failed or interrupted")
-    message: str = Field(description="why there is no answer")
-    session_id: str = Field(description="goes on with this conversation when it is given back")
-    trace_id: str
-    usage: Usage = Field(
-        description="tokens, and cost in US dollars, of the models that were asked"
-    )
 
 
 class SessionLine(BaseModel):
@@ -216,9 +184,10 @@ OWN_TOOLS: Final[Mapping[str, OwnTool]] = {
 class OwnTools:
     """Does what the door's own tools are for."""
 
-    def __init__(self, pool: AgentPool) -> None:
-        """Take agents from the pool."""
-        self._pool = pool
+    def __init__(self, runs: Runs) -> None:
+        """Have requests answered as `runs`, by agents of its pool."""
+        self._runs = runs
+        self._pool = runs.pool
 
     async def call(
         self,
@@ -236,7 +205,8 @@ class OwnTools:
         """
         match _read(OWN_TOOLS[name], arguments, name):
             case AskArguments() as given:
-                return await self._ask(work, caller, given, execution)
+                asked = given.request, given.session_id or None
+                return await ask(self._runs, work, caller, *asked, execution)
             case ListSessionsArguments() as given:
                 setting = await self._setting(caller)
                 return await asyncio.to_thread(_list_sessions, setting, given)
@@ -251,56 +221,6 @@ class OwnTools:
 
     async def _setting(self, caller: Caller) -> AgentSetting:
         return await asyncio.to_thread(self._pool.setting_of, caller.user, caller.profile)
-
-    async def _ask(
-        self, work: Work, caller: Caller, given: AskArguments, execution: ExecutionContext
-    ) -> CallToolResult:
-        request, redactor = clean_request(given.request), self._pool.setting.redactor
-
-        async def hear(event: Event) -> None:
-            for text in _told(event):
-                work.tell(redactor.text(text))
-
-        asked = caller.user, caller.profile, given.session_id or None, work.put_question
-        with working(execution):
-            async with self._pool.conversation(*asked) as conversation:
-                work.interrupt = conversation.interrupt
-                outcome = await conversation.ask(request, hear)
-                session_id = conversation.session_id or ""
-        result = AskResult(
-            answer=outcome.answer,
-            status=outcome.status,
-            message=outcome.message,
-            session_id=session_id,
-            trace_id=execution.trace_id,
-            usage=outcome.usage,
-        )
-        is_done = outcome.answer is not None
-        text = outcome.answer if outcome.answer is not None else f"no answer: {outcome.message}"
-        return CallToolResult(
-            content=[TextContent(text=text)],
-            structured_content=result.model_dump(mode="json"),
-            is_error=not is_done,
-        )
-
-
-def _told(event: Event) -> Iterator[str]:
-    """What a client is told of an event: plans, calls, parts, troubles."""
-    match event:
-        case SubtaskEvent(subtask, _, inner):
-            yield from (f"{subtask}: {text}" for text in _told(inner))
-        case PlanWritten(step, attempt):
-            yield f"plan {attempt} of step {step} is written"
-        case ToolCallFinished(_, call):
-            yield call_line(call)
-        case ToolCallStarted() | ModelAsked():
-            yield from (text for _, text in verbose_lines(event))
-        case Notice(_, text):
-            yield text
-        case RunFinished():
-            return
-        case _:
-            yield from (text for _, text in normal_lines(event))
 
 
 def _list_sessions(setting: AgentSetting, given: ListSessionsArguments) -> CallToolResult:

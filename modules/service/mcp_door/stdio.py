@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from modules.service.agents import AgentSetting
 from modules.service.mcp_door.door import McpDoor
 from modules.service.pool import AgentPool
+from modules.service.runs import Runs
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ WRITE_SECONDS: Final = 5.0
 
 async def serve_agent(setting: AgentSetting) -> None:
     """Serve the client that started this process with agents made like this."""
-    async with AgentPool(setting, time.monotonic) as pool, McpDoor(pool) as door:
+    async with AgentPool(setting, time.monotonic) as pool, McpDoor(Runs(pool)) as door:
         await serve_stdio(door)
 
 

@@ -19,10 +19,11 @@ from config.settings import Places
 from core.base.redaction import Redactor
 from core.values import JsonObject
 from modules.service.agents import AgentSetting
+from modules.service.mcp_door.asking import Caller
 from modules.service.mcp_door.door import McpDoor
 from modules.service.mcp_door.http import McpHttp
-from modules.service.mcp_door.own_tools import Caller
 from modules.service.pool import AgentPool
+from modules.service.runs import Runs
 from tests.command_line import NO_MODEL_SERVER, ROOT, SUMS_SERVER, plan, script, write_profile
 
 Era: TypeAlias = Literal["legacy", "2026-07-28"]
@@ -65,7 +66,7 @@ async def open_door(
         approve=approve,
         is_server=True,
     )
-    async with AgentPool(setting, lambda: 0.0) as pool, McpDoor(pool) as door:
+    async with AgentPool(setting, lambda: 0.0) as pool, McpDoor(Runs(pool)) as door:
         yield door
 
 
