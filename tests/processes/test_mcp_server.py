@@ -315,7 +315,7 @@ def test_an_agent_asks_the_agent_by_the_entries_of_the_page_without_a_model(
     ((made,),) = [step["calls"] for step in told["steps"]]
     assert made["tool"] == "cortex.ask"
     assert made["result"]["answer"] == "12"
-    assert told["trace_id"] in ("", made["result"]["trace_id"])
+    assert made["result"]["trace_id"] == told["trace_id"]
 
 
 def test_an_agent_that_has_itself_as_a_server_does_not_start_itself(tmp_path: Path) -> None:
