@@ -105,20 +105,18 @@ class Started:
 
 @contextmanager
 def started(home: Path, *arguments: str) -> Generator[Started]:
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [*AGENT, "mcp-server", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(home),
         cwd=home,
-    )
-    try:
-        yield Started(process)
-    finally:
-        if process.poll() is None:
+    ) as process:
+        try:
+            yield Started(process)
+        finally:
             process.kill()
-        process.communicate()
 
 
 def options(home: Path, replies: Sequence[object], *servers: str, more: str = "") -> list[str]:
@@ -219,6 +217,26 @@ def test_whatever_ends_it_in_the_middle_of_a_call_no_server_is_left(
         kept = agent(tmp_path, "sessions", "show", "held", "--profile", given[1], "--json")
         exchanges = json.loads(kept.out)["exchanges"]
         assert [(each["request"], each["answer"]) for each in exchanges] == [("hold", None)]
+
+
+def has_answered(memory: Path) -> bool:
+    """Whether a session holds an answer."""
+    return any('"final_answer":' in path.read_text() for path in memory.rglob("*.json"))
+
+
+@pytest.mark.parametrize("how", ["stdin", "SIGTERM"])
+def test_a_client_that_does_not_read_holds_up_no_end(tmp_path: Path, how: str) -> None:
+    long = plan('return "FINAL_ANSWER: " + "x" * 300_000')
+    with started(tmp_path, *options(tmp_path, [long])) as server:
+        server.send(initialize(), INITIALIZED, call(2, "ask", {"request": "x", "session_id": "x"}))
+        server.answer(1)
+        wait_until(lambda: has_answered(tmp_path / "memory"))
+        assert server.process.stdin is not None
+        if how == "stdin":
+            server.process.stdin.close()
+        else:
+            server.process.terminate()
+        assert server.process.wait(WAIT_SECONDS) == {"stdin": 0, "SIGTERM": 130}[how]
 
 
 def test_a_client_that_goes_away_without_a_word_ends_it(tmp_path: Path) -> None:

@@ -61,6 +61,9 @@ PARKED_MAX: Final = 16
 LISTENERS_MAX: Final = 256
 """So many connections are told of changed tools; of more, the newest."""
 
+LIST_SECONDS: Final = 10.0
+"""So long a list of tools waits for servers that start."""
+
 PAGE_TOOLS: Final = 250
 """A list of more tools goes in pages."""
 
@@ -117,8 +120,9 @@ class McpDoor:
     `async with` bounds the calls that are worked on; runs and their pool end after it.
     """
 
-    def __init__(self, runs: Runs) -> None:
+    def __init__(self, runs: Runs, *, list_seconds: float = LIST_SECONDS) -> None:
         """Start nothing; requests become `runs`, and other calls take agents of its pool."""
+        self._list_seconds = list_seconds
         self._pool = runs.pool
         self._own = OwnTools(runs)
         self._works: set[Work] = set()
@@ -240,7 +244,7 @@ class McpDoor:
     def _gateway(self, agent: Agent, caller: Caller) -> Gateway:
         if (gateway := self._gateways.get(agent)) is not None:
             return gateway
-        gateway = self._gateways[agent] = Gateway(agent)
+        gateway = self._gateways[agent] = Gateway(agent, self._list_seconds)
         agent.on_tools = self._telling(gateway, caller)
         return gateway
 

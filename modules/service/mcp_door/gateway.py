@@ -5,6 +5,7 @@ held to what holds for a plan to which the user has said nothing: an address, a 
 to stem from an earlier result, and what may change something needs the person's yes.
 """
 
+import asyncio
 import re
 from collections.abc import Iterable
 from contextlib import nullcontext
@@ -58,21 +59,28 @@ _NOT_IN_NAMES: Final = re.compile("[^a-zA-Z0-9_-]")
 class Gateway:
     """The servers of one agent as its clients see them: one agent's clients are of one user."""
 
-    def __init__(self, agent: Agent) -> None:
-        """Know nothing but the configuration yet."""
+    def __init__(self, agent: Agent, list_seconds: float) -> None:
+        """Know nothing but the configuration yet; a list waits so long for servers that start."""
+        self._list_seconds = list_seconds
         setting = agent.setting
         policy = provenance_policy(
             setting.profile, agent.servers.specs, setting.places, setting.approve
         )
         self._agent = agent
+        self._starting: asyncio.Task[None] | None = None
         self._known = Known(policy)
         self._permissions = Permissions(
             setting.places.permissions_file, setting.profile.agent.id, setting.redactor
         )
 
     async def tools(self) -> list[Tool]:
-        """All tools of all servers that can be used; starts those whose tools nobody knows."""
-        await self._agent.dispatcher.initialize()
+        """The tools of all servers that can be used; starts those whose tools nobody knows.
+
+        Whoever takes longer than a client may wait for a list is told of later, as a change.
+        """
+        if self._starting is None or self._starting.done():
+            self._starting = asyncio.create_task(self._agent.dispatcher.initialize())
+        await asyncio.wait({self._starting}, timeout=self._list_seconds)
         return self.known_tools()
 
     def known_tools(self) -> list[Tool]:
@@ -87,8 +95,10 @@ class Gateway:
             ServerError: the server did not start, died, or did not answer in time.
         """
         dispatcher, setting = self._agent.dispatcher, self._agent.setting
-        await dispatcher.initialize()
         if (tool := self._by_name().get(name)) is None:
+            await dispatcher.initialize()
+            tool = self._by_name().get(name)
+        if tool is None:
             raise CallRefused(f"there is no tool '{name[:80]}'; list the tools again")
         dispatcher.begin_run()
         arguments = tool.bind_raw(arguments)

@@ -50,6 +50,7 @@ async def open_door(
     *servers: str,
     more: str = "",
     approve: Sequence[str] = (),
+    list_seconds: float = WAIT_SECONDS,
 ) -> AsyncGenerator[McpDoor]:
     """A door whose agents have a scripted model; `more` goes into the profile."""
     file = write_profile(home, *(servers or (SUMS_SERVER,)))
@@ -66,7 +67,10 @@ async def open_door(
         approve=approve,
         is_server=True,
     )
-    async with AgentPool(setting, lambda: 0.0) as pool, McpDoor(Runs(pool)) as door:
+    async with (
+        AgentPool(setting, lambda: 0.0) as pool,
+        McpDoor(Runs(pool), list_seconds=list_seconds) as door,
+    ):
         yield door
 
 

@@ -220,3 +220,24 @@ async def test_a_cursor_that_was_never_given_is_refused(tmp_path: Path, cursor: 
     async with open_door(tmp_path) as door, client_of(door, "legacy") as client:
         with pytest.raises(Exception, match="cursor"):
             await client.list_tools(cursor=cursor)
+
+
+async def test_a_list_does_not_wait_for_a_slow_server_whose_tools_are_told_of_later(
+    tmp_path: Path,
+) -> None:
+    changed = asyncio.Event()
+
+    async def hear(message: object) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            changed.set()
+
+    slow = f"id: slow\nscript: {SERVERS / 'slow_server.py'}\nargs: ['1', '0', '0']"
+    async with (
+        asyncio.timeout(WAIT_SECONDS),
+        open_door(tmp_path, (), slow, more=GATEWAY, list_seconds=0.01) as door,
+        client_of(door, "legacy", hear=hear) as client,
+    ):
+        before = {tool.name for tool in (await client.list_tools()).tools}
+        await changed.wait()
+        after = {tool.name for tool in (await client.list_tools()).tools}
+    assert after - before == {"slow__work"}
