@@ -120,9 +120,18 @@ class McpDoor:
     `async with` bounds the calls that are worked on; runs and their pool end after it.
     """
 
-    def __init__(self, runs: Runs, *, list_seconds: float = LIST_SECONDS) -> None:
+    def __init__(
+        self,
+        runs: Runs,
+        *,
+        list_seconds: float = LIST_SECONDS,
+        works_max: int = WORKS_MAX,
+        parked_max: int = PARKED_MAX,
+    ) -> None:
         """Start nothing; requests become `runs`, and other calls take agents of its pool."""
         self._list_seconds = list_seconds
+        self._works_max = works_max
+        self._parked_max = parked_max
         self._pool = runs.pool
         self._own = OwnTools(runs)
         self._works: set[Work] = set()
@@ -188,9 +197,9 @@ class McpDoor:
             work = parked.work
             work.answer(params.input_responses or {})
         else:
-            if len(self._works) >= WORKS_MAX:
+            if len(self._works) >= self._works_max:
                 return failure(
-                    f"{WORKS_MAX} calls are worked on, as many as may be; try again in a while"
+                    f"{self._works_max} calls are open, as many as may be; try again in a while"
                 )
             work = self._begin(caller, client, params.name, arguments, _execution(request, caller))
         result = await work.attend(client)
@@ -234,7 +243,7 @@ class McpDoor:
         for token in [token for token, each in self._parked.items() if each.work.is_done]:
             del self._parked[token]
         self._parked[parked.work.token] = parked
-        while len(self._parked) > PARKED_MAX:
+        while len(self._parked) > self._parked_max:
             await self._parked.pop(next(iter(self._parked))).work.stop()
 
     async def _has_gateway(self, caller: Caller) -> bool:

@@ -51,6 +51,8 @@ async def open_door(
     more: str = "",
     approve: Sequence[str] = (),
     list_seconds: float = WAIT_SECONDS,
+    works_max: int = 8,
+    parked_max: int = 8,
 ) -> AsyncGenerator[McpDoor]:
     """A door whose agents have a scripted model; `more` goes into the profile."""
     file = write_profile(home, *(servers or (SUMS_SERVER,)))
@@ -69,7 +71,9 @@ async def open_door(
     )
     async with (
         AgentPool(setting, lambda: 0.0) as pool,
-        McpDoor(Runs(pool), list_seconds=list_seconds) as door,
+        McpDoor(
+            Runs(pool), list_seconds=list_seconds, works_max=works_max, parked_max=parked_max
+        ) as door,
     ):
         yield door
 

@@ -302,3 +302,66 @@ async def test_a_client_that_never_comes_back_ends_what_it_asked(tmp_path: Path)
         while (again := await client.call_tool("ask", arguments)).is_error:
             assert "answers another request" in text_of(again)
     assert text_of(again) == "next"
+
+
+async def test_documents_are_searched_by_the_agents_server(tmp_path: Path) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "lease.md").write_text("# Lease\n\nThe notice period is three months.\n")
+    server = "id: documents\nscript: servers/documents_server.py\ndescription: documents"
+    bounds = "documents: {embedder: none}"
+    async with (
+        open_door(tmp_path, (), server, more=bounds) as door,
+        client_of(door, "legacy") as client,
+    ):
+        found = await client.call_tool("search_documents", {"query": "notice period", "k": 1})
+        wrong = await client.call_tool("search_documents", {"query": "notice", "k": 51})
+    assert not found.is_error
+    assert "three months" in text_of(found)
+    assert "lease.md" in text_of(found)
+    assert wrong.is_error
+    assert "less than or equal to 50" in text_of(wrong)
+
+
+async def test_so_many_calls_wait_for_answers_and_no_more(tmp_path: Path) -> None:
+    person = ready()
+    replies = [ASKS, ASKS, says("second")]
+    first: JsonObject = {"request": "first", "session_id": "first"}
+    second: JsonObject = {"request": "second", "session_id": "second"}
+    blue = ElicitResult(action="accept", content={"answer": "blue"})
+    async with (
+        asyncio.timeout(WAIT_SECONDS),
+        open_door(tmp_path, replies, parked_max=1) as door,
+        client_of(door, "2026-07-28", person.answer) as client,
+    ):
+        oldest = await stopped_at_question(client, first)
+        newest = await stopped_at_question(client, second)
+        answers = [
+            text_of(
+                await client.call_tool(
+                    "ask",
+                    given,
+                    input_responses=dict.fromkeys(waiting.input_requests or {}, blue),
+                    request_state=waiting.request_state,
+                )
+            )
+            for given, waiting in ((first, oldest), (second, newest))
+        ]
+    assert "nothing waits" in answers[0]
+    assert answers[1] == "second"
+
+
+async def test_more_calls_than_may_be_are_refused_with_advice(tmp_path: Path) -> None:
+    person = Person()
+    async with (
+        asyncio.timeout(WAIT_SECONDS),
+        open_door(tmp_path, [ASKS, says("done")], works_max=1) as door,
+        client_of(door, "legacy", person.answer) as client,
+    ):
+        first = asyncio.create_task(client.call_tool("ask", {"request": "paint it"}))
+        await person.was_asked.wait()
+        refused = await client.call_tool("list_sessions", {})
+        person.may_answer.set()
+        assert text_of(await first) == "done"
+    assert refused.is_error
+    assert "try again in a while" in text_of(refused)
