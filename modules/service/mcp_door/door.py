@@ -7,7 +7,7 @@ questions are put (`work`) and how changed tools are told (`_Listeners`).
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -298,9 +298,11 @@ def _caller(request: Request) -> Caller:
 
 
 def _execution(request: Request, caller: Caller) -> ExecutionContext:
-    """The context of a call: part of the client's trace, where its `_meta` names one."""
-    meta = request.meta or {}
-    parent, state = meta.get("traceparent"), meta.get("tracestate")
+    """The context of a call: part of the client's trace, where `_meta` or a header names one."""
+    named: Mapping[str, object] = request.meta or {}
+    if "traceparent" not in named and request.request is not None:
+        named = request.request.headers
+    parent, state = named.get("traceparent"), named.get("tracestate")
     return begin(
         parent if isinstance(parent, str) else None,
         state if isinstance(state, str) else None,

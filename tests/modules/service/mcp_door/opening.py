@@ -12,7 +12,8 @@ import uvicorn
 from mcp.client import Client
 from mcp.client.session import ElicitationFnT, MessageHandlerFnT
 from mcp_types import CallToolResult, TextContent
-from starlette.types import Receive, Scope, Send
+from starlette.routing import Router
+from starlette.types import Scope
 
 from config.schema import load_profile
 from config.settings import Places
@@ -101,15 +102,16 @@ async def client_of(
 async def serving(door: McpDoor, *callers: Caller) -> AsyncGenerator[str]:
     """The address at which a web server on loopback has the door; users differ by their path.
 
-    `/0` and below is the first of `callers`, and so on; without any it is the owner.
+    `/0/mcp` is that of the first of `callers`, and so on; without any it is the owner's.
     """
+    known = callers or (Caller(),)
+
+    def caller_of(scope: Scope) -> Caller:
+        return known[int(scope["path_params"]["user"])]
+
     listening = socket.create_server(("127.0.0.1", 0))
     async with McpHttp(door) as http:
-
-        async def app(scope: Scope, receive: Receive, send: Send) -> None:
-            caller = (callers or (Caller(),))[int(str(scope["path"]).split("/")[1])]
-            await http.handle(caller, scope, receive, send)
-
+        app = Router([http.route("/{user}/mcp", caller_of)])
         config = uvicorn.Config(
             app, lifespan="off", log_config=None, timeout_graceful_shutdown=1, ws="none"
         )

@@ -52,7 +52,7 @@ async def test_it_is_asked_over_http_with_progress_and_questions(tmp_path: Path,
     async with (
         open_door(tmp_path, [ASKS, ADDS]) as door,
         serving(door) as url,
-        Client(f"{url}/0", mode=era, elicitation_callback=answer) as client,
+        Client(f"{url}/0/mcp", mode=era, elicitation_callback=answer) as client,
     ):
         result = await client.call_tool("ask", {"request": "paint it"}, progress_callback=hear)
     assert text_of(result) == "12"
@@ -73,7 +73,7 @@ async def test_a_call_that_its_client_gives_up_ends(tmp_path: Path, era: Era) ->
         asyncio.timeout(WAIT_SECONDS),
         open_door(tmp_path, replies) as door,
         serving(door) as url,
-        Client(f"{url}/0", mode=era) as client,
+        Client(f"{url}/0/mcp", mode=era) as client,
     ):
         calling = asyncio.create_task(client.call_tool("ask", asked, progress_callback=hear))
         await begun.wait()
@@ -88,10 +88,10 @@ async def test_users_have_sessions_of_their_own(tmp_path: Path, era: Era) -> Non
     ann, bob = Caller(user_named("ann")), Caller(user_named("bob"))
     replies = [says("a secret of Ann's")]
     async with open_door(tmp_path, replies) as door, serving(door, ann, bob) as url:
-        async with Client(f"{url}/0", mode=era) as client:
+        async with Client(f"{url}/0/mcp", mode=era) as client:
             await client.call_tool("ask", {"request": "tell", "session_id": "mine"})
             own = await client.call_tool("list_sessions", {})
-        async with Client(f"{url}/1", mode=era) as client:
+        async with Client(f"{url}/1/mcp", mode=era) as client:
             others = await client.call_tool("list_sessions", {})
             read = await client.call_tool("read_session", {"session_id": "mine"})
     assert "mine" in text_of(own)
@@ -107,13 +107,34 @@ async def test_one_users_connection_is_none_for_another(tmp_path: Path) -> None:
         serving(door, ann, bob) as url,
         httpx2.AsyncClient(headers=HEADERS) as http,
     ):
-        opened = await http.post(f"{url}/0", json=INITIALIZE)
+        opened = await http.post(f"{url}/0/mcp", json=INITIALIZE)
         named = {"mcp-session-id": opened.headers["mcp-session-id"]}
         ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
-        own = await http.post(f"{url}/0", json=ping, headers=named)
-        other = await http.post(f"{url}/1", json=ping, headers=named)
+        own = await http.post(f"{url}/0/mcp", json=ping, headers=named)
+        other = await http.post(f"{url}/1/mcp", json=ping, headers=named)
     assert own.status_code == 200
     assert other.status_code == 404
+
+
+async def test_a_trace_in_the_headers_is_taken_over_too(tmp_path: Path) -> None:
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    call = {"name": "ask", "arguments": {"request": "add 5 and 7"}}
+    async with (
+        open_door(tmp_path, [ADDS]) as door,
+        serving(door) as url,
+        httpx2.AsyncClient(headers=HEADERS, timeout=WAIT_SECONDS) as http,
+    ):
+        opened = await http.post(f"{url}/0/mcp", json=INITIALIZE)
+        named = {
+            "mcp-session-id": opened.headers["mcp-session-id"],
+            "traceparent": f"00-{trace}-b7ad6b7169203331-01",
+        }
+        asked = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}
+        answered = await http.post(f"{url}/0/mcp", json=asked, headers=named)
+    *_, last = [line for line in answered.text.splitlines() if line.startswith("data: {")]
+    result = json.loads(last.removeprefix("data: "))["result"]
+    assert result["structuredContent"]["answer"] == "12"
+    assert result["structuredContent"]["trace_id"] == trace
 
 
 @pytest.mark.parametrize(
@@ -131,5 +152,5 @@ async def test_what_is_no_request_is_refused(tmp_path: Path, body: bytes, status
         serving(door) as url,
         httpx2.AsyncClient(headers=HEADERS) as http,
     ):
-        refused = await http.post(f"{url}/0", content=body)
+        refused = await http.post(f"{url}/0/mcp", content=body)
     assert refused.status_code == status
