@@ -104,13 +104,13 @@ class Started:
 
 
 @contextmanager
-def started(home: Path, *arguments: str) -> Generator[Started]:
+def started(home: Path, *arguments: str, **extra: str) -> Generator[Started]:
     with subprocess.Popen(
         [*AGENT, "mcp-server", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment(home),
+        env=environment(home, **extra),
         cwd=home,
     ) as process:
         try:
@@ -188,6 +188,37 @@ def test_garbage_and_endless_lines_end_nothing_and_stdout_has_the_protocol_alone
     assert code == 0
     assert "a message of over 4194304 bytes is passed over" in errors
     assert "Traceback" not in errors
+
+
+STRAY = """
+import os, pathlib, threading
+folder = pathlib.Path(__file__).parent
+
+def write():
+    while not (folder / "go").exists():
+        threading.Event().wait(0.01)
+    print("a stray line", flush=True)
+    os.write(1, b"another\\n")
+    (folder / "gone").touch()
+
+threading.Thread(target=write, daemon=True).start()
+"""
+
+
+def test_what_else_writes_to_stdout_in_the_process_goes_to_stderr(tmp_path: Path) -> None:
+    folder = tmp_path / "stray"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(STRAY)
+    with started(tmp_path, *options(tmp_path, []), PYTHONPATH=str(folder)) as server:
+        server.send(initialize(), INITIALIZED)
+        server.answer(1)
+        (folder / "go").touch()
+        wait_until((folder / "gone").exists)
+        server.send({"jsonrpc": "2.0", "id": 2, "method": "ping"})
+        assert server.next() == {"jsonrpc": "2.0", "id": 2, "result": {}}
+        code, errors = server.end()
+    assert code == 0
+    assert errors.splitlines() == ["a stray line", "another"]
 
 
 @pytest.mark.parametrize("how", ["stdin", "SIGTERM", "SIGINT", "SIGKILL"])

@@ -52,6 +52,11 @@ NAME_CHARACTERS_MAX: Final = 64
 JOINT: Final = "__"
 """Between server and tool: no name of ours has it."""
 
+NOBODY_THERE: Final = (
+    "this client can't ask its person for leave (elicitation); docs/mcp.md says what else allows it"
+)
+"""Behind the reason of a refusal."""
+
 _DIGEST_BYTES: Final = 4
 _NOT_IN_NAMES: Final = re.compile("[^a-zA-Z0-9_-]")
 
@@ -110,7 +115,7 @@ class Gateway:
         provenance = Provenance(self._known, leave, self._permissions)
         guard = ProvenanceGuard(provenance, lambda: dispatcher.catalog, ())
         if (reason := await guard.refusal(tool, arguments)) is not None:
-            raise CallRefused(reason)
+            raise CallRefused(reason if leave is not None else f"{reason}; {NOBODY_THERE}")
 
         def tell(done: float, total: float | None, message: str | None) -> None:
             work.tell(message or f"{done:g}{'' if total is None else f' of {total:g}'}")

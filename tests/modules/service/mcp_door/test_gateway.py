@@ -107,6 +107,7 @@ async def test_what_may_change_something_needs_the_persons_leave(tmp_path: Path,
     assert "did not allow" in declined[1]
     assert alone[0]
     assert "files.write_file was not called" in alone[1]
+    assert "this client can't ask its person" in alone[1]
     assert [path.name for path in folder.iterdir()] == ["good.txt"]
     assert len(asked) == 2
     assert "good.txt" in asked[0]
