@@ -74,7 +74,8 @@ def program(home: Path, replies: Sequence[object]) -> list[str]:
 
 
 async def inspect(home: Path, target: Sequence[str], *arguments: str) -> Done:
-    command = [node() or "node", str(INSPECTOR), "--cli", *target, *arguments]
+    patience = ("--connect-timeout", str(TIMEOUT_SECONDS * 1000))  # a busy machine starts slowly
+    command = [node() or "node", str(INSPECTOR), "--cli", *target, *patience, *arguments]
     return await run(home, *command)
 
 
