@@ -23,6 +23,7 @@ from core.ports import (
     CallTool,
     CountingModel,
     Dispatcher,
+    ImageInput,
     OnRepaired,
     RequestRun,
     SpendCall,
@@ -274,11 +275,12 @@ class Conversation:
         texts: tuple[TextInput, ...] = (),
         by_hand: ByHand = NOTHING_BY_HAND,
         graph: TaskGraph | None = None,
+        images: tuple[ImageInput, ...] = (),
     ) -> RunOutcome:
         """Run one request to its end; `interrupt` ends it at any moment.
 
         `by_hand` takes over a part of the run. `graph` is one of the user's, which is run in place
-        of any other plan. Images that the request names (`@photo.png`) go with
+        of any other plan. `images`, and those that the request names (`@photo.png`), go with
         it, and so do `texts`, whoever may have written them. A greeting, and a request for help,
         get the page that helps (`modules.models.offline.welcome`): no model is asked, no server
         started, nothing kept.
@@ -292,10 +294,10 @@ class Conversation:
             may_repair = self.model.traits.reads_text
             self._expected = ExpectedAnswer(schema, may_repair=may_repair)
         if (seconds := self._demands.timeout_seconds) is None:
-            outcome = await self._ask(request, texts, by_hand, graph)
+            outcome = await self._ask(request, texts, by_hand, graph, images)
         else:
             with RequestTimeout(seconds, self.interrupt) as limit:
-                outcome = limit.settle(await self._ask(request, texts, by_hand, graph))
+                outcome = limit.settle(await self._ask(request, texts, by_hand, graph, images))
         return outcome if self._expected is None else self._expected.settle(outcome)
 
     async def _ask(
@@ -304,6 +306,7 @@ class Conversation:
         texts: tuple[TextInput, ...],
         by_hand: ByHand,
         graph: TaskGraph | None,
+        images: tuple[ImageInput, ...],
     ) -> RunOutcome:
         if by_hand.is_plain and graph is None and asks_for_help(request):
             return await self._help()
@@ -311,7 +314,7 @@ class Conversation:
             graph = self._team.named_workflow(request)
         try:
             async with self._within_budgets() as settle:
-                return settle(await self._run(request, texts, by_hand, graph))
+                return settle(await self._run(request, texts, by_hand, graph, images))
         except BudgetSpent as error:  # before there was a run
             message = f"No answer: {sentence(str(error))}"
             return RunOutcome("no_answer", None, message, budget=error.budget)
@@ -346,9 +349,12 @@ class Conversation:
         texts: tuple[TextInput, ...],
         by_hand: ByHand,
         graph: TaskGraph | None,
+        images: tuple[ImageInput, ...],
     ) -> RunOutcome:
         # A task of its own: servers that start for the first time may take long.
-        self._preparation = asyncio.create_task(self._prepare(request, texts, by_hand, graph))
+        self._preparation = asyncio.create_task(
+            self._prepare(request, texts, by_hand, graph, images)
+        )
         try:
             await asyncio.wait({self._preparation})
             if self._preparation.cancelled():
@@ -381,6 +387,7 @@ class Conversation:
         texts: tuple[TextInput, ...],
         by_hand: ByHand,
         graph: TaskGraph | None,
+        images: tuple[ImageInput, ...],
     ) -> "_Prepared":
         """What a run works with: the session as it is on the disk, and the tools."""
         memory = self.session.memory
@@ -433,7 +440,7 @@ class Conversation:
             model=self.model,
             parts=parts if by_hand.is_plain else by_hand.parts(parts),
             history=history,
-            images=attached.images,
+            images=(*images, *attached.images),
             texts=texts,
             provenance=provenance,
             readable=guided.variables,

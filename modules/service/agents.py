@@ -9,6 +9,7 @@ import itertools
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,6 +17,7 @@ from typing import Self
 from config.models_file import load_models
 from config.schema import AgentProfile
 from config.server_list import ServerList, memory_server_id, secret_values, server_list
+from config.servers import ServerSpec, seen_from
 from config.settings import Places
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
@@ -33,6 +35,7 @@ from core.events import (
     ToolCallStarted,
 )
 from core.mcp.hooks import Question, Reply
+from core.ports import ImageInput
 from core.provenance.known import provenance_policy
 from core.provenance.permissions import Permissions
 from core.session import MultiMCP
@@ -65,6 +68,7 @@ class AgentSetting:
         approve: tools that need no leave.
         files_in: where paths in requests start; None: no file is read for them.
         guide: what user and project say to models; None where nobody does.
+        servers: further servers, which a client brings.
     """
 
     places: Places
@@ -78,6 +82,7 @@ class AgentSetting:
     approve: Sequence[str] = ()
     files_in: Path | None = None
     guide: Guide | None = None
+    servers: Sequence[ServerSpec] = ()
 
 
 class Agent:
@@ -131,7 +136,7 @@ class Agent:
         async with AsyncExitStack() as opening:
             await opening.enter_async_context(self.sandbox)
             await opening.enter_async_context(self.dispatcher)
-            self._model = await asyncio.to_thread(self._chosen_model, self.setting.model)
+            self._model = await asyncio.to_thread(chosen_model, self.setting, self.setting.model)
             opening.push_async_callback(self._model.aclose)
             self._stack = opening.pop_all()
         return self
@@ -183,22 +188,9 @@ class Agent:
         if conversation in self._conversations:
             self._conversations.remove(conversation)
 
-    def _chosen_model(self, name: str | None, origin: str = "--model") -> ModelManager:
-        setting = self.setting
-        models = load_models(setting.shared.config_file("models.json"))
-        return choose_model(
-            name,
-            setting.profile.llm,
-            models,
-            setting.environ,
-            setting.redactor,
-            home=setting.shared.home,
-            flag_origin=origin,
-        )
-
     def named_model(self, name: str) -> ModelManager:
         """The model of a role of the team."""
-        return self._chosen_model(name, "team.roles in the profile")
+        return chosen_model(self.setting, name, "team.roles in the profile")
 
     async def _tell(self, event: Event) -> None:
         for each in [*self._conversations]:
@@ -245,6 +237,7 @@ class AgentConversation:
         profile, places = setting.profile, setting.places
         self._agent = agent
         self._listener: Emit | None = None
+        self._model_name = setting.model
         self._calls: dict[tuple[str, int, int], tuple[str, int]] = {}
         asked = None
         if put_question is not None:
@@ -270,6 +263,7 @@ class AgentConversation:
             setting.guide,
             TeamEntry(agent.named_model, None if asked is None else asked.ask_for, places.home),
             setting.files_in,
+            places.home,
             owns_parts=False,
         )
 
@@ -279,9 +273,32 @@ class AgentConversation:
         return self._listener is not None
 
     @property
+    def _has_own_model(self) -> bool:
+        """Whether its model is another than the agent's, which others use and the agent closes."""
+        return self._model_name != self._agent.setting.model
+
+    @property
     def session_id(self) -> str | None:
         """Id of its session; None before the first request of a new one."""
         return self.conversation.session.id
+
+    async def use_model(self, name: str | None, origin: str = "--model") -> None:
+        """Let a model of this name answer from the next request on; None: as the agent has it.
+
+        Raises:
+            UserError: there is none, or it can't be used.
+        """
+        if name == self._model_name:
+            return
+        setting = self._agent.setting
+        model = self._agent.model.again()
+        if name != setting.model:
+            model = await asyncio.to_thread(chosen_model, setting, name, origin)
+        if self._has_own_model:
+            await self.conversation.use_model(model)  # which closes it
+        else:
+            self.conversation.model = model
+        self._model_name = name
 
     async def ask(
         self,
@@ -289,6 +306,7 @@ class AgentConversation:
         listener: Emit,
         texts: tuple[TextInput, ...] = (),
         graph: TaskGraph | None = None,
+        images: tuple[ImageInput, ...] = (),
     ) -> RunOutcome:
         """Answer one request; `listener` hears every event of the run, and what servers say.
 
@@ -301,7 +319,7 @@ class AgentConversation:
             raise RuntimeError("a conversation answers one request at a time")
         self._listener = listener
         try:
-            return await self.conversation.ask(request, texts, graph=graph)
+            return await self.conversation.ask(request, texts, graph=graph, images=images)
         finally:
             self._listener = None
             self._calls.clear()
@@ -314,6 +332,8 @@ class AgentConversation:
         """End what the conversation has open; servers stay."""
         self._agent.forget(self)
         await self.conversation.__aexit__(None, None, None)
+        if self._has_own_model:
+            await self.conversation.model.aclose()
 
     async def hear(self, event: Event) -> None:
         """Hand an event to who listens to the request."""
@@ -338,10 +358,34 @@ class AgentConversation:
                 pass
 
 
+def chosen_model(setting: AgentSetting, name: str | None, origin: str = "--model") -> ModelManager:
+    """The model of this name, else the profile's; `origin` is what names it, for messages.
+
+    Raises:
+        SettingsError: models.json can't be used.
+        UserError: there is none, or it can't be used.
+    """
+    models = load_models(setting.shared.config_file("models.json"))
+    return choose_model(
+        name,
+        setting.profile.llm,
+        models,
+        setting.environ,
+        setting.redactor,
+        home=setting.shared.home,
+        flag_origin=origin,
+    )
+
+
 def _servers(setting: AgentSetting) -> ServerList:
-    """The profile's servers, those of who runs the program, and the user's own."""
+    """The profile's servers, those of who runs the program, the user's own, and the client's."""
     places, shared = setting.places, setting.shared
     files = [*setting.mcp_files]
     if places.home != shared.home and shared.mcp_file.exists():
         files.append(shared.mcp_file)
-    return server_list(setting.profile, places, setting.profile_file, files, setting.environ)
+    more = setting.servers
+    found = server_list(setting.profile, places, setting.profile_file, files, setting.environ, more)
+    if setting.files_in is None:
+        return found
+    here = setting.files_in
+    return replace(found, specs=tuple(seen_from(spec, here) for spec in found.specs))
