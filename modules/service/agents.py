@@ -40,6 +40,7 @@ from core.provenance.known import provenance_policy
 from core.provenance.permissions import Permissions
 from core.session import MultiMCP
 from core.team.graph import TaskGraph
+from core.tools.catalog import ToolCatalog
 from core.turn import RunOutcome, TextInput
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
@@ -281,6 +282,10 @@ class AgentConversation:
     def session_id(self) -> str | None:
         """Id of its session; None before the first request of a new one."""
         return self.conversation.session.id
+
+    def tools(self) -> ToolCatalog:
+        """The tools that are known just now."""
+        return self._agent.dispatcher.catalog
 
     async def use_model(self, name: str | None, origin: str = "--model") -> None:
         """Let a model of this name answer from the next request on; None: as the agent has it.
