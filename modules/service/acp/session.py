@@ -6,6 +6,7 @@ and the next prompt is the answer.
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
@@ -85,8 +86,10 @@ class AcpSession:
         """Tell the editor something about the session."""
         await self._editor.tell("session/update", {"sessionId": self.id, "update": told})
 
-    async def prompt(self, asked: Asked) -> JsonObject:
+    async def prompt(self, reading: Callable[[], Awaitable[Asked]]) -> JsonObject:
         """The end of the turn that a prompt begins: the run's end, or a question of it.
+
+        The turn has begun before the prompt is read: it can be cancelled meanwhile.
 
         Raises:
             RpcError: the session is in a turn, or the run failed.
@@ -101,6 +104,7 @@ class AcpSession:
         self._has_asked.clear()
         question = asyncio.create_task(self._has_asked.wait())
         try:
+            asked = await reading()
             if self._reply is not None and not self._reply.done():
                 self._reply.set_result(asked.request)
                 run = self._run

@@ -29,7 +29,7 @@ from modules.planning.guidance.commands import (
     request_meant,
 )
 from modules.service.acp.choices import DEFAULT_MODEL, Choices, offered
-from modules.service.acp.content import read_prompt
+from modules.service.acp.content import Asked, read_prompt
 from modules.service.acp.door import Editor
 from modules.service.acp.kept import SessionList, past_updates
 from modules.service.acp.messages import (
@@ -160,13 +160,15 @@ class AcpSessions:
 
     async def _prompt(self, params: JsonObject) -> JsonObject:
         prompt = read(Prompt, params)
-        session = self._found(prompt.session_id)
-        asked = await read_prompt(prompt.prompt)
-        request = asked.request
-        if request.startswith("/"):
-            home = self._setting.places.home
-            request = await asyncio.to_thread(request_meant, request, home)
-        return await session.prompt(replace(asked, request=clean_request(request)))
+
+        async def reading() -> Asked:
+            asked = await read_prompt(prompt.prompt)
+            request, home = asked.request, self._setting.places.home
+            if request.startswith("/"):
+                request = await asyncio.to_thread(request_meant, request, home)
+            return replace(asked, request=clean_request(request))
+
+        return await self._found(prompt.session_id).prompt(reading)
 
     async def _close(self, params: JsonObject) -> JsonObject:
         session = self._found(read(OfSession, params).session_id)
