@@ -312,8 +312,11 @@ class AgentConversation:
         texts: tuple[TextInput, ...] = (),
         graph: TaskGraph | None = None,
         images: tuple[ImageInput, ...] = (),
+        max_cost: float | None = None,
     ) -> RunOutcome:
         """Answer one request; `listener` hears every event of the run, and what servers say.
+
+        It may cost `max_cost` US dollars, where that is less than the profile allows.
 
         Raises:
             RuntimeError: another request is being answered.
@@ -322,12 +325,16 @@ class AgentConversation:
         """
         if self._listener is not None:
             raise RuntimeError("a conversation answers one request at a time")
+        if max_cost is not None:
+            self.conversation.model = self._agent.model.again(max_cost)
         self._listener = listener
         try:
             return await self.conversation.ask(request, texts, graph=graph, images=images)
         finally:
             self._listener = None
             self._calls.clear()
+            if max_cost is not None:
+                self.conversation.model = self._agent.model.again()
 
     def interrupt(self) -> bool:
         """Stop the request that is being answered; whether there was one."""
