@@ -112,10 +112,7 @@ class EditorQuestions:
             shown = await asyncio.to_thread(self._call_shown, question)
             options[NEVER] = "no, and no more questions about this tool in this session"
         else:
-            told = (question.text, question.url or "", question.detail)
-            content: list[Json] = [text_content(each) for each in told if each]
-            title = one_line(question.text, TITLE_CHARACTERS)
-            shown = JsonObject(title=title, kind="other", content=content)
+            shown = _question_shown(question)
         chosen = await self._permission(shown, options, question.tool)
         if chosen == NEVER:
             self._refused.add(question.tool)
@@ -201,6 +198,14 @@ class EditorQuestions:
         if answer.get("action") != "accept":
             return None
         return PersonAnswer(content=content if isinstance(content, dict) else {})
+
+
+def _question_shown(question: PersonQuestion) -> JsonObject:
+    """A question about no call: its words, where it leads, what belongs to it."""
+    told = (question.text, question.url or "", question.detail)
+    content: list[Json] = [text_content(with_hidden_shown(each)) for each in told if each]
+    title = one_line(question.text, TITLE_CHARACTERS)
+    return {"title": title, "kind": "other", "content": content}
 
 
 _NO_FORM: Final[JsonObject] = {"type": "object", "properties": {}}
