@@ -286,6 +286,27 @@ async def test_another_model_can_be_picked(tmp_path: Path) -> None:
             await user.connection.set_config_option("model", session, "gemini")
 
 
+async def test_profiles_are_modes_and_an_option(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    for name in ("profiles", "other"):
+        text = f"agent: {{name: Test, id: {name}}}\nllm: {{text_generation: {name}_script}}\n"
+        if name == "other":
+            text = text.replace("other_script", script(tmp_path, [ANSWER]))
+        (tmp_path / "config" / f"{name}.yaml").write_text(text)
+    async with editor(tmp_path) as user:
+        opened = await user.connection.new_session(cwd=str(tmp_path))
+        assert opened.modes is not None
+        assert [mode.id for mode in opened.modes.available_modes] == ["default", "other"]
+        session = opened.session_id
+        await user.connection.set_session_mode(session, "other")
+        (told,) = user.shown("config_option_update")
+        assert [each["currentValue"] for each in told["configOptions"]] == ["default", "other"]
+        await user.prompt(session, "say something")
+        assert user.said() == "so be it"
+        with pytest.raises(RequestError, match="there is no profile 'third'"):
+            await user.connection.set_config_option("profile", session, "third")
+
+
 async def test_a_model_that_is_down_is_an_error_with_its_trace(tmp_path: Path) -> None:
     async with editor(tmp_path, *summing(tmp_path, {"error": "it is down"}, ANSWER)) as user:
         session = await user.open(tmp_path)
@@ -294,6 +315,19 @@ async def test_a_model_that_is_down_is_an_error_with_its_trace(tmp_path: Path) -
         assert "traceId" in str(caught.value.data)
         await user.prompt(session, "say something")
         assert user.said() == "so be it"
+
+
+async def test_a_session_that_was_closed_is_resumed(tmp_path: Path) -> None:
+    async with editor(tmp_path, *summing(tmp_path, ANSWER, ANSWER)) as user:
+        session = await user.open(tmp_path)
+        await user.prompt(session, "say something")
+        await user.connection.close_session(session)
+        with pytest.raises(RequestError, match="is open"):
+            await user.prompt(session, "again")
+        await user.connection.resume_session(session_id=session, cwd=str(tmp_path))
+        await user.prompt(session, "again")
+        assert user.said() == "so be itso be it", "nothing is shown twice"
+    assert session in agent(tmp_path, "sessions", "list").out
 
 
 async def test_what_is_wrong_with_parameters_is_told(tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ from core.errors import UsageError
 from core.mcp.peer import RpcError
 from core.turn import MemoryItem
 from core.values import JsonObject
+from modules.service.acp.door import Editor
 from modules.service.acp.kept import PAGE_SIZE, SessionList, past_updates
-from modules.service.acp.messages import ListSessions
+from modules.service.acp.messages import Abilities, ListSessions
+from modules.service.acp.sessions import AcpSessions
 from modules.service.agents import AgentSetting
 from modules.session.history import folder_item
 from modules.session.memory import MemoryManager
@@ -106,3 +108,18 @@ def test_what_was_taken_back_is_not_shown_again() -> None:
     kinds = [each["sessionUpdate"] for each in told]
     assert kinds == ["user_message_chunk", "tool_call", "agent_message_chunk"]
     assert str(told[1]["title"]).startswith("math.add")
+
+
+async def test_a_deleted_session_is_gone(tmp_path: Path) -> None:
+    keep(tmp_path, "old", asked("add 5 and 7"))
+
+    async def ask(method: str, params: JsonObject) -> JsonObject:
+        raise AssertionError(method)
+
+    async def tell(method: str, params: JsonObject) -> None:
+        raise AssertionError(method)
+
+    sessions = AcpSessions(setting(tmp_path), Editor(Abilities, ask, tell))
+    assert await sessions.answer("session/delete", {"sessionId": "old"}) == {}
+    assert names(await sessions.answer("session/list", {})) == []
+    await sessions.aclose()

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -23,7 +24,7 @@ class Ends:
 
     transport: OwnStdio
     writing: int
-    reading: int
+    reading: BinaryIO
     got: asyncio.Queue[JsonObject] = field(default_factory=asyncio.Queue[JsonObject])
 
     def write(self, *lines: bytes) -> None:
@@ -34,28 +35,21 @@ class Ends:
 
     async def answer(self) -> JsonObject:
         """The next line that the transport writes."""
-        line = await asyncio.to_thread(self._line)
-        value: Json = json.loads(line)
+        value: Json = json.loads(await asyncio.to_thread(self.reading.readline))
         assert isinstance(value, dict)
         return value
-
-    def _line(self) -> bytes:
-        line = b""
-        while not line.endswith(b"\n"):
-            line += os.read(self.reading, 1)
-        return line
 
 
 @asynccontextmanager
 async def ends(bytes_max: int = 1_000_000) -> AsyncGenerator[Ends]:
     theirs, ours = os.pipe(), os.pipe()
-    made = Ends(OwnStdio(theirs[0], ours[1], bytes_max), theirs[1], ours[0])
+    made = Ends(OwnStdio(theirs[0], ours[1], bytes_max), theirs[1], os.fdopen(ours[0], "rb"))
     await made.transport.open(made.got.put_nowait)
     try:
         yield made
     finally:
         await made.transport.aclose()
-        os.close(made.reading)
+        made.reading.close()
         if made.writing >= 0:
             os.close(made.writing)
 
