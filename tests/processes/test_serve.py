@@ -259,6 +259,7 @@ def test_an_address_that_is_taken_is_told_in_a_line(tmp_path: Path) -> None:
         (["--token-env", "MISSING=alice"], "MISSING: the variable is not set"),
         (["--token-env", "SHORT=alice"], "fewer than 16 characters"),
         (["--port", "65536"], "no whole number from 0 to 65535"),
+        (["--allow-tool-changes"], "leave out --allow-tool-changes"),
         (["--runs", "0"], "no whole number from 1 to 256"),
         (["--allow-origin", "chat.example"], "is no origin"),
         (["--profile", "missing.yaml"], "missing.yaml: can't be read"),
