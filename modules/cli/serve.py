@@ -108,6 +108,11 @@ def serve_agent(around: Surroundings) -> ExitCode:
         SettingsError, UserError: the profile can't be used.
     """
     options = around.options
+    if options.allow_tool_changes:
+        raise UsageError(
+            "whoever asks is asked about changed tools (clarify.request): leave out "
+            "--allow-tool-changes"
+        )
     tokens, secrets = read_tokens(options.token_env, around.environ)
     around.redactor.learn(secrets)
     host: str = options.host
