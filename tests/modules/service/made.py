@@ -23,7 +23,10 @@ SERVERS = ROOT / "tests" / "fixtures" / "servers"
 
 OWNER = User()
 
-APPROVED = ("echo", "hold", "table", "insisting", "contents", "question", "work", "pid", "deep")
+APPROVED = (
+    *("echo", "hold", "table", "insisting", "contents", "question", "work", "pid", "deep", "read"),
+    *("picture", "talk", "refuse", "next", "broken"),
+)
 """Tools of the servers here that need no leave."""
 
 WAIT_SECONDS = 20.0
