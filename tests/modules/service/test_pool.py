@@ -117,7 +117,7 @@ class TestLives:
 
             holding = [asyncio.create_task(hold(user)) for user in USERS]
             await settled(lambda: sum(task.done() for task in holding) == 4)
-            assert sum(pool.running(user) is not None for user in USERS) == 2
+            await settled(lambda: sum(pool.running(user) is not None for user in USERS) == 2)
             enough.set()
             assert sorted(await asyncio.gather(*holding)) == ["held"] * 2 + ["too many"] * 4
 
