@@ -218,8 +218,7 @@ def _of_run(event: Event) -> Iterator[tuple[str, Fields]]:
             which = {"number": number, "attempt_number": attempt}
             yield "plan.repaired", {**which, "repairs": repairs}
         case Retrying(number, attempt, failure, lifelines_left):
-            # `attempt` is that of the plan to come.
-            which = {"number": number, "attempt_number": attempt - 1}
+            which = {"number": number, "attempt_number": attempt}
             why = {"failure": str(failure), "lifelines_left": lifelines_left}
             yield "plan.failed", {**which, **why}
         case Observed(number, text):

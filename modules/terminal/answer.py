@@ -313,14 +313,20 @@ def _rounded(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds, 6)
 
 
-def plain_json(value: object, *, room: "Room | None" = None) -> Json:
+LEVELS_MAX: Final = 100
+"""Deeper ones are left out where there is a `Room`: Python itself reads some hundreds."""
+
+
+def plain_json(value: object, *, room: "Room | None" = None, level: int = 0) -> Json:
     """JSON of a value made of data classes, Pydantic's models, mappings, sequences, dates and JSON.
 
     Numbers that JSON lacks (NaN, infinities) stand as text, and so do integers of more digits
     than Python reads back (4,300), in hexadecimal. What `room` has no place for is left out: of
-    texts the end, of lists and maps the last elements, with a "…" in their place. Fields of data
-    classes are all there.
+    texts the end, of lists and maps the last elements, and what is nested too deeply, with a "…" in
+    their place. Fields of data classes are all there. `level` is how deep `value` itself is.
     """
+    if room is not None and level > LEVELS_MAX:
+        return "…"
     match value:
         case str():
             return value if room is None else room.text(value)
@@ -329,35 +335,35 @@ def plain_json(value: object, *, room: "Room | None" = None) -> Json:
         case date():
             return value.isoformat()
         case BaseModel():
-            return plain_json(value.model_dump(mode="json"), room=room)
+            return plain_json(value.model_dump(mode="json"), room=room, level=level)
         case Mapping():
-            return _plain_object(cast("Mapping[str, object]", value), room)
+            return _plain_object(cast("Mapping[str, object]", value), room, level + 1)
         case list() | tuple():
-            return _plain_list(cast("Sequence[object]", value), room)
+            return _plain_list(cast("Sequence[object]", value), room, level + 1)
         case _ if dataclasses.is_dataclass(value):
             named = ((field.name, getattr(value, field.name)) for field in fields(value))
-            return {name: plain_json(each, room=room) for name, each in named}
+            return {name: plain_json(each, room=room, level=level + 1) for name, each in named}
         case _:
             raise TypeError(f"no JSON can be made of {type(value).__name__}")
 
 
-def _plain_object(value: Mapping[str, object], room: "Room | None") -> JsonObject:
+def _plain_object(value: Mapping[str, object], room: "Room | None", level: int) -> JsonObject:
     made: JsonObject = {}
     for name, each in value.items():
         if room is not None and not room.take(len(name)):
             made["…"] = f"{len(value) - len(made):,} more"
             break
-        made[name] = plain_json(each, room=room)
+        made[name] = plain_json(each, room=room, level=level)
     return made
 
 
-def _plain_list(value: Sequence[object], room: "Room | None") -> list[Json]:
+def _plain_list(value: Sequence[object], room: "Room | None", level: int) -> list[Json]:
     made: list[Json] = []
     for each in value:
         if room is not None and not room.take(1):
             made.append(f"… {len(value) - len(made):,} more")
             break
-        made.append(plain_json(each, room=room))
+        made.append(plain_json(each, room=room, level=level))
     return made
 
 

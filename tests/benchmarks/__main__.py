@@ -45,6 +45,7 @@ MEASURES = {
     "document_peers": "Documents in other libraries, same embedder",
     "arguments": "Arguments against their schema",
     "http_calls": "A tool call over Streamable HTTP, by client",
+    "service": "The service, 50 conversations at once",
 }
 """Title by the name of a module here, in the order in which they are run.
 

@@ -1,0 +1,116 @@
+"""The service under load: 50 conversations at once over HTTP, beside a handler without an agent.
+
+A scripted model, the real math server, two calls a request; a plan runs in the sandbox each time.
+"""
+
+import asyncio
+import json
+import statistics
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+
+from core.values import JsonObject
+from tests.benchmarks.processes import DRIVERS, JsonProcess
+from tests.benchmarks.table import Row
+from tests.command_line import plan, script
+
+CONVERSATIONS = 50
+WARMING = 3
+"""Requests of each conversation until all is there that stays: runs that are kept for readers."""
+
+REQUESTS = 4
+"""Of each conversation then."""
+
+ANSWER = "35"
+PLAN = plan(
+    'a = await tools.add(a=2, b=3)\nb = await tools.multiply(a=a, b=7)\nreturn f"FINAL_ANSWER: {b}"'
+)
+WAIT_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a service did: seconds of each request and of all, and its memory."""
+
+    each: list[float]
+    seconds: float
+    warm_mb: float
+    end_mb: float
+
+    @property
+    def rate(self) -> float:
+        """Requests a second."""
+        return len(self.each) / self.seconds
+
+
+def measure(home: Path) -> list[Row]:
+    """The bare handler, the service without and with memory on the disk."""
+    count = CONVERSATIONS * (WARMING + REQUESTS)
+    model = script(home, [PLAN] * count)
+    bare = _loaded(home, "bare")
+    rows = _rows("bare handler, two calls", bare, bare)
+    for memory, title in (("false", "service, nothing kept"), ("true", "service, sessions kept")):
+        (folder := home / memory).mkdir()
+        rows += _rows(title, _loaded(folder, "ours", model, memory), bare)
+    return rows
+
+
+def _rows(title: str, load: Load, bare: Load) -> list[Row]:
+    p95 = statistics.quantiles(load.each, n=20)[-1]
+    ratio = f"{bare.rate / load.rate:.1f} times the bare one's time" if load is not bare else ""
+    grown = load.end_mb - load.warm_mb
+    return [
+        Row(title, f"{load.rate:.0f} requests a second", ratio),
+        Row("  … median, p95", f"{statistics.median(load.each):.2f} s, {p95:.2f} s"),
+        Row("  … memory, warm to the end", f"{load.warm_mb:.0f} MB {grown:+.1f} MB"),
+    ]
+
+
+def _loaded(home: Path, kind: str, *arguments: str) -> Load:
+    with JsonProcess(f"{DRIVERS}.service", kind, str(home), *arguments, home=home) as process:
+        return asyncio.run(_load(process.first["port"], process.first["pid"]))
+
+
+async def _load(port: int, pid: int) -> Load:
+    """All conversations at once, each with one request after the other."""
+    limits = httpx2.Limits(max_connections=CONVERSATIONS)
+    url = f"http://127.0.0.1:{port}"
+    async with httpx2.AsyncClient(base_url=url, timeout=WAIT_SECONDS, limits=limits) as client:
+        names = [f"c{number}" for number in range(CONVERSATIONS)]
+        await asyncio.gather(*(_talked(client, name, WARMING) for name in names))
+        warm, began = _resident_mb(pid), time.perf_counter()
+        each = await asyncio.gather(*(_talked(client, name, REQUESTS) for name in names))
+        seconds = time.perf_counter() - began
+    return Load([one for talk in each for one in talk], seconds, warm, _resident_mb(pid))
+
+
+async def _talked(client: httpx2.AsyncClient, name: str, count: int) -> list[float]:
+    return [await _asked(client, name) for _ in range(count)]
+
+
+async def _asked(client: httpx2.AsyncClient, name: str) -> float:
+    """Seconds from the request to the end of its stream.
+
+    Raises:
+        RuntimeError: the answer is wrong.
+    """
+    began = time.perf_counter()
+    body = {"conversation_id": name, "message": "add 2 and 3, then multiply the sum by 7"}
+    last: JsonObject = {}
+    async with client.stream("POST", "/chat", json=body) as response:
+        async for line in response.aiter_lines():
+            if line.startswith("data: "):
+                last = json.loads(line.removeprefix("data: "))
+    if last.get("answer") != ANSWER:
+        raise RuntimeError(f"{name}: {response.status_code}, it ended in {last}")
+    return time.perf_counter() - began
+
+
+def _resident_mb(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError("the process has no memory")
