@@ -1,6 +1,6 @@
 /* How a span is shown, wherever it is: a row that opens, and its texts below it. */
 const SAID = { failed: "failed", kept: "kept from before", refused: "refused", open: "did not end",
-  skipped: "did not begin", running: "" };
+  skipped: "did not begin", waiting: "waits", running: "" };
 const BESIDE = { call: "other tool call", subtask: "other subtask" };  /* what may run at the same time */
 const NAME_CHARACTERS = 300;
 
@@ -20,6 +20,13 @@ function factsOf(span, run, beside) {
   if (span.cost) { facts.push(costText(span.cost)); }
   if (beside) { facts.push("at the same time as " + count(beside, BESIDE[span.kind])); }
   return facts.join(" · ");
+}
+
+/* How long it took, or takes as yet; what was only a moment took no time. */
+function spanTime(span) {
+  if (span.seconds !== null) { return span.seconds || span.kind !== "decision" ? timeText(span.seconds) : ""; }
+  const seconds = span.state === "running" ? Math.floor(Date.now() / 1000 - span.started_at) : 0;
+  return seconds > 0 ? seconds + " s" : "";
 }
 
 /* The view of a span of a run. `update` shows what has changed of it since; details are only ever
@@ -52,7 +59,7 @@ function spanView(span, run, classes, beside) {
     row.setAttribute("aria-expanded", String(view.isOpen));
     bold.textContent = shown(cut(span.name, NAME_CHARACTERS) || "(no name)");
     note.textContent = shown(noteOf(span));
-    time.textContent = span.seconds === null ? "" : timeText(span.seconds);
+    time.textContent = spanTime(span);
     if (view.isOpen) { drawDetails(); }
   }
   function drawDetails() {
@@ -72,7 +79,7 @@ function spanView(span, run, classes, beside) {
       text.setAttribute("aria-label", detail[0]);
       box.append(element("h2", "", detail[0]), text);
     }
-    if (!drawn && span.state !== "running") { facts.textContent += " · Nothing more was kept."; }
+    if (!drawn && span.seconds !== null) { facts.textContent += " · Nothing more was kept."; }
   }
   function toggle(isOpen) {
     view.isOpen = isOpen === undefined ? !view.isOpen : isOpen;
