@@ -53,16 +53,17 @@ async function getJson(path) { return (await send("GET", path)).json(); }
 
 /* The messages of a stream of server-sent events: { id, data } each, as they come. */
 async function* messagesOf(body) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let line = "", last = "", message = { id: "", data: "" };
+  const reader = body.getReader(), decoder = new TextDecoder();
+  let line = "", last = "", message = { id: "", data: "" }, isOver = false;
   try {
     for (;;) {
       const piece = await reader.read();
-      if (piece.done) { return; }
+      if (piece.done) { isOver = true; return; }
       /* Only the new piece is looked through: a picture comes in hundreds of them, as one line. */
-      const ends = piece.value.split(/\r\n|\n|\r/);
-      if (last === "\r" && piece.value[0] === "\n") { ends.shift(); }
-      last = piece.value.slice(-1);
+      const text = decoder.decode(piece.value, { stream: true });
+      const ends = text.split(/\r\n|\n|\r/);
+      if (last === "\r" && text[0] === "\n") { ends.shift(); }
+      last = text.slice(-1);
       for (let place = 0; place < ends.length - 1; place += 1) {
         line += ends[place];
         if (line === "") {
@@ -75,7 +76,7 @@ async function* messagesOf(body) {
       if (line.length + message.data.length > LINE_MAX) { throw new Problem(500, { detail: "An event of the service is too large." }); }
     }
   } finally {
-    reader.cancel().catch(function () { /* it has ended already */ });
+    if (!isOver) { reader.cancel().catch(function () { /* it has broken off */ }); }
   }
 }
 function readField(line, message) {

@@ -3,6 +3,7 @@ const RUN_KEPT = "cortex-r run";  /* in this tab's storage: the run that a reloa
 
 const chat = {
   id: null,  /* of the conversation; null in a new one */
+  profile: "",  /* that it belongs to; "" in a new one */
   view: null,  /* of the run that is followed */
   ended: null,  /* stops what is loaded or followed for this conversation */
   known: "",  /* what the history was when it was drawn */
@@ -46,7 +47,7 @@ function keepEndInSight() { if (chat.isNear) { log.scrollTop = log.scrollHeight;
 async function openConversation(id) {
   if (chat.ended) { chat.ended.abort(); }
   const ended = new AbortController();
-  Object.assign(chat, { id: id, view: null, ended: ended, known: "", tokens: 0, cost: 0, isNear: true });
+  Object.assign(chat, { id: id, profile: "", view: null, ended: ended, known: "", tokens: 0, cost: 0, isNear: true });
   log.replaceChildren();
   showProblem("");
   showBanner("");
@@ -60,7 +61,7 @@ async function openConversation(id) {
   try {
     const told = await getJson("chat/" + pathOf(id) + "/history");
     if (ended.signal.aborted) { return; }
-    drawHistory(told.messages, ended);
+    drawHistory(told, ended);
     await drawKept(id, ended.signal);
   } catch (problem) {
     if (ended.signal.aborted) { return; }
@@ -75,39 +76,39 @@ function showEmpty() {
   box.append(element("p", "", "Ask something, or drop files to ask about them."));
   log.append(box);
 }
-function signOf(messages) {
-  return JSON.stringify(messages.map(function (each) { return [each.role, each.at, String(each.content).length, each.run]; }));
+function signOf(told) {
+  return JSON.stringify([told.run, told.messages.map(function (each) { return [each.role, each.at, each.content.length, each.undone]; })]);
 }
-function drawHistory(messages, ended) {
-  chat.known = signOf(messages);
-  messages.forEach(function (each) {
-    if (each.role === "user") { drawRequest(each.content, each.at, each.run); } else { drawKeptAnswer(each); }
+function drawHistory(told, ended) {
+  chat.known = signOf(told);
+  chat.profile = told.profile;
+  told.messages.forEach(function (each) {
+    const article = each.role === "user" ? drawRequest(each.content, each.at) : drawKeptAnswer(each.content);
+    if (each.undone) { article.classList.add("undone"); article.prepend(element("p", "quiet", "taken back")); }
   });
-  if (!titleOf(chat.id) && messages.length) { showTitle(oneLine(messages[0].content, 80)); }
+  if (told.messages.length) { showTitle(told.title || titleOf(chat.id) || oneLine(told.messages[0].content, 80)); }
   keepEndInSight();
-  const last = messages[messages.length - 1];
-  const kept = keptRun();
-  if (last && last.role === "user" && last.run) { follow(makeRun(last.run, last.content), null, ended); return; }
-  if (kept && kept.conversation === chat.id) { follow(makeRun(kept.id, ""), null, ended); }
+  if (told.run) { follow(makeRun(told.run, ""), null, ended); }
 }
-function drawRequest(text, at, run) {
+function drawRequest(text, at) {
   const article = element("article", "request");
   article.setAttribute("aria-label", "You");
   if (at) { article.title = new Date(at * 1000).toLocaleString(); }
   article.append(element("div", "text", text));
-  article.request = { text: text, at: at, run: run };
+  article.at = at;
   const empty = log.querySelector(".empty");
   if (empty) { empty.remove(); }
   log.append(article);
   return article;
 }
-function drawKeptAnswer(told) {
+function drawKeptAnswer(content) {
   const article = element("article", "answer");
   article.setAttribute("aria-label", "Answer");
   const text = element("div", "markdown");
   article.append(text);
-  drawAnswer(text, String(told.content));
+  drawAnswer(text, content);
   log.append(article);
+  return article;
 }
 /* Puts the steps of kept runs over their answers: the same spans as those of the trace page. */
 async function drawKept(id, signal) {
@@ -115,14 +116,13 @@ async function drawKept(id, signal) {
   if (signal.aborted) { return; }
   const requests = [...log.querySelectorAll(".request")];
   trace.runs.forEach(function (run) {
+    const place = requests.findIndex(function (each) { return Math.abs(each.at - run.started_at) < 0.5; });
+    const request = place < 0 ? null : requests.splice(place, 1)[0];
+    let answer = request && request.nextElementSibling;
+    if (answer && answer.querySelector(".work")) { return; }  /* it is followed: its end tells what it used */
     chat.tokens += run.tokens;
     chat.cost += run.cost;
-    const place = requests.findIndex(function (each) { return Math.abs((each.request.at || 0) - run.started_at) < 0.5; });
-    if (place < 0) { return; }
-    const request = requests.splice(place, 1)[0];
-    let answer = request.nextElementSibling;
-    if (answer && answer.classList.contains("going")) { return; }
-    if (answer && answer.querySelector(".work")) { return; }
+    if (!request) { return; }
     if (!answer || !answer.classList.contains("answer")) {
       answer = element("article", "answer");
       answer.setAttribute("aria-label", "Answer");
@@ -135,12 +135,9 @@ async function drawKept(id, signal) {
   keepEndInSight();
 }
 
-function keptRun() {
-  try { return JSON.parse(sessionStorage.getItem(RUN_KEPT)); } catch { return null; }
-}
-function keepRun(run) {
-  if (run) { sessionStorage.setItem(RUN_KEPT, JSON.stringify({ id: run.id, conversation: run.conversation })); } else { sessionStorage.removeItem(RUN_KEPT); }
-}
+/* Until a new conversation has its id, a reload finds the run by this. */
+function keptRun() { return sessionStorage.getItem(RUN_KEPT); }
+function keepRun(id) { if (id) { sessionStorage.setItem(RUN_KEPT, id); } else { sessionStorage.removeItem(RUN_KEPT); } }
 
 /* Follows a run to its end; `opened` is the stream that its request has opened, if it has. */
 async function follow(run, opened, ended) {
@@ -149,8 +146,7 @@ async function follow(run, opened, ended) {
   log.append(view.article);
   showState();
   keepEndInSight();
-  run.conversation = run.conversation || chat.id;
-  keepRun(run);
+  if (!chat.id) { keepRun(run.id); }
   function draw() { view.draw(); keepEndInSight(); }
   function take(event) {
     addEvent(run, event);
@@ -188,15 +184,18 @@ function started(run, view) {
     refreshList();
   }
   if (!titleOf(chat.id)) { showTitle(oneLine(run.span.name, 80)); }
-  keepRun(run);
+  keepRun(null);
   const before = view.article.previousElementSibling;
-  if (!before || !before.classList.contains("request")) { log.insertBefore(drawRequest(run.span.name, run.span.started_at, run.id), view.article); }
+  if (!before || !before.classList.contains("request")) { log.insertBefore(drawRequest(run.span.name, run.span.started_at), view.article); }
   showState();
 }
 async function noteHistory(id, signal) {
   try {
     const told = await getJson("chat/" + pathOf(id) + "/history");
-    if (!signal.aborted) { chat.known = signOf(told.messages); }
+    if (!signal.aborted) {
+      chat.known = signOf(told);
+      chat.profile = told.profile;
+    }
   } catch { /* the next look at it tells */ }
 }
 /* Looks whether another tab, or the terminal, has gone on with the conversation. */
@@ -204,7 +203,7 @@ async function lookAgain() {
   const id = chat.id, ended = chat.ended;
   if (!id || chat.view || document.hidden || !chat.known) { return; }
   const told = await getJson("chat/" + pathOf(id) + "/history");
-  if (ended.signal.aborted || chat.view || signOf(told.messages) === chat.known) { return; }
+  if (ended.signal.aborted || chat.view || signOf(told) === chat.known) { return; }
   await openConversation(id);
 }
 
@@ -218,7 +217,7 @@ async function sendMessage() {
   if (chat.id) { asked.conversation_id = chat.id; }
   const profile = document.getElementById("profile");
   if (!chat.id && profile.value && profile.length > 1) { asked.profile = profile.value; }
-  const request = drawRequest(text, Date.now() / 1000, null);
+  const request = drawRequest(text, Date.now() / 1000);
   message.value = "";
   fitMessage();
   chat.isNear = true;

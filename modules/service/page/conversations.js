@@ -1,7 +1,7 @@
 /* The list of conversations: search, choose, delete; and the token, where the service wants one. */
 const LIST_PAGE = 50;
 
-const list = { entries: [], isWhole: false, box: document.getElementById("list") };
+const list = { entries: [], before: null, box: document.getElementById("list") };
 
 function titleOf(id) {
   const found = list.entries.find(function (each) { return each.id === id; });
@@ -11,7 +11,7 @@ async function refreshList() {
   try {
     const told = await getJson("chats?limit=" + Math.max(LIST_PAGE, Math.min(list.entries.length, 500)));
     list.entries = told.chats;
-    list.isWhole = told.chats.length < LIST_PAGE;
+    list.before = told.before;
     note("");
   } catch (problem) {
     note(problem.status === 401 ? "" : problem.message);
@@ -21,11 +21,10 @@ async function refreshList() {
   if (chat.id && titleOf(chat.id)) { showTitle(titleOf(chat.id)); }
 }
 async function moreOfList() {
-  const last = list.entries[list.entries.length - 1];
   try {
-    const told = await getJson("chats?limit=" + LIST_PAGE + "&before=" + encodeURIComponent(last.id));
+    const told = await getJson("chats?limit=" + LIST_PAGE + "&before=" + list.before);
     list.entries = list.entries.concat(told.chats);
-    list.isWhole = told.chats.length < LIST_PAGE;
+    list.before = told.before;
   } catch (problem) { note(problem.message); }
   showList();
 }
@@ -39,13 +38,13 @@ function showList() {
   const focused = list.box.contains(document.activeElement) ? document.activeElement.dataset.id : null;
   const fitting = list.entries.filter(function (each) { return !wanted || (each.title || "").toLowerCase().includes(wanted); });
   list.box.replaceChildren(...fitting.map(entryOf));
-  if (!list.isWhole) {
+  if (list.before !== null) {
     const item = element("li");
     item.append(button("Earlier conversations", moreOfList, "earlier"));
     list.box.append(item);
   }
   if (wanted && !fitting.length) { list.box.append(element("li", "quiet", "Nothing fits.")); }
-  if (!list.entries.length && list.isWhole) { list.box.append(element("li", "quiet", "No conversation yet.")); }
+  if (!list.entries.length) { list.box.append(element("li", "quiet", "No conversation yet.")); }
   markCurrent(chat.id);
   if (focused) {
     const again = [...list.box.querySelectorAll(".choice")].find(function (each) { return each.dataset.id === focused; });
@@ -56,7 +55,7 @@ function entryOf(entry) {
   const item = element("li");
   const open = button("", function () { closeDrawer("conversations"); openConversation(entry.id); message.focus(); }, "choice");
   open.dataset.id = entry.id;
-  open.append(element("bdi", "", cut(entry.title || "(no title)", 200)), element("span", "quiet", whenText(entry.when)));
+  open.append(element("bdi", "", cut(entry.title || "(no title)", 200)), element("span", "quiet", whenText(entry.last_used)));
   const remove = button("✕", function () { deleteConversation(entry); }, "remove");
   remove.setAttribute("aria-label", "Delete the conversation " + cut(entry.title || entry.id, 100));
   item.append(open, remove);

@@ -27,7 +27,8 @@ function addEvent(run, event) {
   if (run.isDone) { return; }
   const place = typeof event.step === "string" && event.step ? partOf(run, event) : run.root;
   const read = READ[event.type];
-  if (read) { read(run, event, place); }  /* a newer service may tell what this page does not know */
+  if (!read) { return; }  /* a newer service may tell what this page does not know */
+  try { read(run, event, place); } catch (error) { console.error(event.type, error); }  /* what comes next is told all the same */
 }
 function change(run, span) { run.changed.add(span); }
 function begin(run, parent, kind, name, at) {
@@ -72,8 +73,10 @@ function endAsking(run, place, state, at, note) {
   if (place.asking) { end(run, place.asking, state, at, note); }
   place.asking = null;
 }
+/* A call that was not sent, as it was refused or its result was kept, has no number. */
 function callOf(run, event, place) {
-  return event.call === null ? undefined : run.calls.get(keyOf(event)) || startCall(run, event, place);
+  if (event.call === null) { return startCall(run, Object.assign({}, event, { call: "unsent " + run.last }), place); }
+  return run.calls.get(keyOf(event)) || startCall(run, event, place);
 }
 function keyOf(event) { return JSON.stringify([event.step || "", event.attempt || 0, event.call]); }
 function startCall(run, event, place) {
@@ -163,33 +166,31 @@ const READ = {
   "tool.start": startCall,
   "tool.progress": function (run, event, place) {
     const span = callOf(run, event, place);
-    if (!span) { return; }
     span.progress = { value: event.progress, total: event.total || null };
     if (event.message) { span.note = oneLine(event.message, RESULT_CHARACTERS); }
     change(run, span);
   },
   "tool.content": function (run, event, place) {
     const span = callOf(run, event, place);
-    if (!span) { return; }
-    if (PICTURES.test(event.content_type) && event.encoding === "base64" && run.pictures.length < PICTURES_MAX) {
+    if (PICTURES.test(event.content_type) && event.encoding === "base64" && event.data && run.pictures.length < PICTURES_MAX) {
       const words = event.metadata && (event.metadata.alt_text || event.metadata.title);
       run.pictures.push({ type: event.content_type, data: event.data, words: words || "Picture by " + event.tool });
     } else {
-      const text = event.encoding ? "(" + event.content_type + ", " + count(String(event.data).length, "character") + " in " + event.encoding + ")" : valueText(event.data);
+      const why = event.metadata && event.metadata.left_out;
+      const text = why ? "(" + why + ")" : event.encoding ? "(" + event.content_type + ", " + count(String(event.data).length, "character") + " in " + event.encoding + ")" : valueText(event.data);
       span.details.push([event.content_type || "content", text]);
     }
     change(run, span);
   },
   "tool.complete": function (run, event, place) {
     const span = callOf(run, event, place);
-    if (!span) { return; }
     const text = event.result === undefined ? "" : valueText(event.result);
     span.details.push(["result", text]);
     end(run, span, event.kept ? "kept" : "ok", event.at, oneLine(text, RESULT_CHARACTERS));
     if (typeof event.seconds === "number") { span.seconds = event.seconds; }
   },
   "tool.error": function (run, event, place) {
-    const span = callOf(run, event, place) || startCall(run, Object.assign({}, event, { call: "refused " + run.last }), place);
+    const span = callOf(run, event, place);
     span.details.push([event.refused ? "why it was refused" : "error", event.message || ""]);
     end(run, span, event.refused ? "refused" : "failed", event.at, oneLine(event.message || "", RESULT_CHARACTERS));
     if (typeof event.seconds === "number") { span.seconds = event.seconds; }
@@ -222,18 +223,20 @@ const READ = {
     if (place === run.root) { return; }
     const state = SUBTASK_STATES[event.state] || "open";
     endAsking(run, place, state === "ok" ? "ok" : "open", event.at);
-    endPlan(run, place, state === "ok" ? "ok" : "open", event.at);
+    endPlan(run, place, state === "ok" || state === "failed" ? state : "open", event.at);
     if (event.text) { place.span.details.push([state === "ok" ? "result" : "why it has none", event.text]); }
     end(run, place.span, state, event.at, oneLine(event.text || event.state || "", RESULT_CHARACTERS));
     if (typeof event.seconds === "number") { place.span.seconds = event.seconds; }
   },
   "workflow.message": function (run, event) {
-    told(run, run.span, event.sender + " → " + event.to, event, event.text);
+    told(run, run.span, event.sender + " → " + (event.to || "all"), event, event.text);
   },
   "workflow.judged": function (run, event) {
     told(run, run.span, "judged: " + String(event.verdict).replace(/_/g, " "), event, event.reason);
   },
-  "workflow.board": function (run, event) { told(run, run.span, "whiteboard", event, event.text); },
+  "workflow.board": function (run, event) {
+    told(run, run.span, "whiteboard", event, [event.key, event.text].filter(Boolean).join(": "));
+  },
   "workflow.complete": function (run) { run.doing = "putting it together"; change(run, run.span); },
   "clarify.request": function (run, event, place) {
     const question = event.question;
@@ -265,7 +268,7 @@ const READ = {
   "response.done": function (run, event) {
     [run.root].concat([...run.parts.values()]).forEach(function (place) {
       endAsking(run, place, "open", event.at);
-      endPlan(run, place, event.status === "done" ? "ok" : "open", event.at);
+      endPlan(run, place, { done: "ok", interrupted: "open" }[event.status] || "failed", event.at);
     });
     run.calls.forEach(function (span) { end(run, span, "open", event.at); });
     run.parts.forEach(function (part) { end(run, part.span, part.span.state === "waiting" ? "skipped" : "open", event.at); });

@@ -2,6 +2,11 @@
 const UPLOADS_MAX = 200;  /* files of one drop */
 const uploads = { waiting: [], isGoing: false };
 
+/* What stands there is that of the profile of the conversation. */
+function ofProfile(sign) {
+  const profile = chat.profile || document.getElementById("profile").value;
+  return profile ? sign + "profile=" + encodeURIComponent(profile) : "";
+}
 async function fillPanel() {
   await Promise.all([showDocuments(), showServers(), showBudgets()].map(function (shown) { return shown.catch(function () { /* told in its place */ }); }));
 }
@@ -13,12 +18,13 @@ async function filled(id, path, draw) {
 }
 
 function showDocuments() {
-  return filled("documents", "documents", function (place, told) {
+  return filled("documents", "documents" + ofProfile("?"), function (place, told) {
     place.replaceChildren(...told.documents.map(function (each) {
       const item = element("li");
-      item.append(element("bdi", "", each.name), element("span", "quiet", sizeText(each.bytes)));
+      item.append(element("bdi", "", each.name), element("span", "quiet", sizeText(each.size_bytes)));
       return item;
     }));
+    if (told.is_cut) { place.append(element("li", "quiet", "There are more.")); }
     if (!told.documents.length) { place.append(element("li", "quiet", "No documents yet.")); }
   });
 }
@@ -59,7 +65,7 @@ async function upload(given) {
   const cancel = button("Cancel", function () { ending.abort(); }, "small");
   given.item.append(cancel);
   given.state.textContent = sizeText(given.file.size);
-  const path = "documents/" + encodeURIComponent(given.file.name) + (given.isReplacing ? "?replace=true" : "");
+  const path = "documents/" + encodeURIComponent(given.file.name) + "?replace=" + given.isReplacing + ofProfile("&");
   try {
     await sendFile(path, given.file, function (part) {
       given.bar.value = part;
@@ -88,13 +94,15 @@ async function upload(given) {
 }
 
 function showServers() {
-  return filled("servers", "servers", function (place, told) {
+  return filled("servers", "servers" + ofProfile("?"), function (place, told) {
     const open = [...place.querySelectorAll("details[open]")].map(function (each) { return each.dataset.id; });
     place.replaceChildren(...told.servers.map(function (server) {
       const box = element("details"), head = element("summary");
       box.dataset.id = server.id;
       box.open = open.includes(server.id);
-      head.append(element("bdi", "", server.id), element("span", "state " + server.state, server.state));
+      const state = element("span", "state", server.state);
+      state.dataset.state = server.state;
+      head.append(element("bdi", "", server.id), state);
       box.append(head);
       if (server.problem) { box.append(element("p", "trouble", server.problem)); }
       const tools = element("ul");
@@ -108,7 +116,7 @@ function showServers() {
 }
 async function fillTools(place, server) {
   try {
-    const told = await getJson("tools");
+    const told = await getJson("tools" + ofProfile("?"));
     const those = told.tools.filter(function (tool) { return tool.server === server; });
     place.replaceChildren(...those.map(function (tool) {
       const item = element("li");
@@ -120,12 +128,13 @@ async function fillTools(place, server) {
 }
 
 function showBudgets() {
-  return filled("budgets", "budgets", function (place, told) {
+  const id = chat.id ? "conversation_id=" + encodeURIComponent(chat.id) : "";
+  return filled("budgets", "budgets?" + id + ofProfile("&"), function (place, told) {
     place.replaceChildren();
     told.budgets.forEach(function (each) {
-      const left = each.limit === null || each.limit === undefined ? "" : " of " + each.limit.toLocaleString("en");
-      place.append(element("dt", "", each.name), element("dd", "", each.spent.toLocaleString("en") + left));
+      const text = each.measure === "cost" ? costText : function (number) { return number.toLocaleString("en", { maximumFractionDigits: 1 }); };
+      place.append(element("dt", "", each.measure + ", " + each.scope), element("dd", "", text(each.spent) + " of " + text(each.most)));
     });
-    if (!told.budgets.length) { place.append(element("dt", "quiet", "No budgets are set.")); }
+    if (!told.budgets.length) { place.append(element("dt", "quiet", "No budget is set.")); }
   });
 }

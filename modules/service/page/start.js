@@ -95,19 +95,22 @@ async function look() {
   try { await lookAgain(); } catch { /* the service may be away: what is done next tells it */ }
 }
 
-async function beginPage() {
-  const kept = keptRun();
-  await refreshList();
+/* Begins, and once more when there is a token; what the user has begun meanwhile stays. */
+function beginPage() {
+  const kept = keptRun(), id = decodeURI(location.hash.slice(1));
+  openConversation(id || null);
+  if (!id && kept) { follow(makeRun(kept, ""), null, chat.ended); }
+  refreshList();
   getJson("profiles").then(showProfiles).catch(function () { /* the one profile does */ });
-  const id = decodeURI(location.hash.slice(1));
-  await openConversation(id || null);
-  if (!id && kept && !kept.conversation) { follow(makeRun(kept.id, ""), null, chat.ended); }
 }
 function showProfiles(told) {
   const select = document.getElementById("profile");
-  select.replaceChildren(...told.profiles.map(function (each) {
-    const option = element("option", "", each);
-    option.value = each;
+  const usable = told.profiles.filter(function (each) { return !each.problem; });
+  select.replaceChildren(...usable.map(function (each) {
+    const option = element("option", "", each.name);
+    option.value = each.name;
+    option.title = shown(each.description);
+    option.selected = each.name === "default";
     return option;
   }));
   showState();
