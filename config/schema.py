@@ -209,6 +209,54 @@ class LlmSection(Section):
     """Further tries of a request that failed for a reason that may pass."""
 
 
+class RunBudget(Section):
+    """What one run may spend; its tokens and cost are `llm.max_tokens` and `llm.max_cost`."""
+
+    calls: Count | None = Field(default=None, ge=1)
+    """Tool calls that are sent."""
+    seconds: float | None = Field(default=None, strict=True, gt=0)
+    """Wall time, from the request to its answer."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_second_key(cls, found: object) -> object:
+        if isinstance(found, dict):
+            for name in {"tokens", "cost"} & cast("dict[object, object]", found).keys():
+                raise ValueError(f"what a run may have of {name} is 'llm.max_{name}', not here")
+        return cast("object", found)
+
+
+class SharedBudget(Section):
+    """What several runs may spend together."""
+
+    tokens: Count | None = Field(default=None, ge=1)
+    """Tokens that models read and write."""
+    cost: float | None = Field(default=None, strict=True, gt=0)
+    """US dollars of models; each must have a known price then."""
+    calls: Count | None = Field(default=None, ge=1)
+    """Tool calls that are sent."""
+    seconds: float | None = Field(default=None, strict=True, gt=0)
+    """Wall time of runs; those at the same time add up."""
+
+
+class BudgetsSection(Section):
+    """What may be spent by one run, by a session's runs, and by all of a CORTEX_HOME in a day.
+
+    `user` is the same for ever. A day is one of this machine's calendar. A request that finds
+    nothing left, or uses up the rest, ends with exit code 3.
+    """
+
+    run: RunBudget = RunBudget()
+    conversation: SharedBudget = SharedBudget()
+    day: SharedBudget = SharedBudget()
+    user: SharedBudget = SharedBudget()
+
+    @property
+    def are_set(self) -> bool:
+        """Whether there is any limit."""
+        return self != BudgetsSection()
+
+
 class PersonaSection(Section):
     """How answers should sound; goes into the decision prompts."""
 
@@ -353,11 +401,33 @@ class TerminalSection(Section):
     where the terminal is known to make one (OSC 9), else a bell."""
 
 
+def _as_switched(value: object) -> object:
+    """A bare `on` or `off` as text: YAML 1.1 takes them for truth values."""
+    return "on" if value is True else _as_written(value)
+
+
+OTEL_ASKS: Final = (
+    *("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
+    *("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER"),
+)
+"""Variables of OpenTelemetry that ask for an export, each by itself."""
+
+
 class TraceSection(Section):
-    """What a session keeps for `agent.py trace`, beside its items."""
+    """What is told of runs beside a session's items; see `docs/tracing.md`."""
 
     prompts: StrictBool = False
     """What models were asked and replied is kept in the session, word for word, secrets masked."""
+    otel: Annotated[Literal["auto", "on", "off"], BeforeValidator(_as_switched)] = "auto"
+    """Whether runs are sent to a collector of OpenTelemetry: `auto` where a variable asks, such as
+    OTEL_EXPORTER_OTLP_ENDPOINT."""
+
+    def is_exported(self, environ: Mapping[str, str]) -> bool:
+        """Whether runs go to a collector, by this section and the environment."""
+        if self.otel == "off" or environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+            return False
+        asked = (environ.get(name, "").strip() for name in OTEL_ASKS)
+        return self.otel == "on" or any(value not in ("", "none") for value in asked)
 
 
 PRESET_ROLES: Final = (
@@ -441,6 +511,7 @@ class AgentProfile(Section):
     strategy: StrategyProfile = StrategyProfile()
     memory: MemorySection = MemorySection()
     llm: LlmSection = LlmSection()
+    budgets: BudgetsSection = BudgetsSection()
     persona: PersonaSection = PersonaSection()
     sandbox: SandboxSection = SandboxSection()
     documents: DocumentsSection = DocumentsSection()

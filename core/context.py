@@ -6,6 +6,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from config.schema import AgentProfile, StrategyProfile
 from core.base.frozen import frozen
+from core.errors import SpentBudget
 from core.events import Retrying
 from core.ports import (
     AskUser,
@@ -17,6 +18,7 @@ from core.ports import (
     RecallTools,
     RunPlan,
     SessionMemory,
+    SpendCall,
 )
 from core.provenance.guard import Provenance
 from core.run.working_memory import WorkingMemory
@@ -62,7 +64,8 @@ class Parts:
 
     `describe_tool` renders one tool as it stands in a prompt. `condense` shortens what is too
     long for the next step, which is cut where there is none; without `ask_user`, no plan asks.
-    `recall_tools` is asked once a run, when a plan has failed.
+    `recall_tools` is asked once a run, when a plan has failed. `spend_call` is asked before each
+    call that is sent, where calls are bounded.
     """
 
     perceive: Perceive
@@ -72,6 +75,7 @@ class Parts:
     condense: Condense | None = None
     ask_user: AskUser | None = None
     recall_tools: RecallTools | None = None
+    spend_call: SpendCall | None = None
 
 
 class AgentContext:
@@ -182,6 +186,7 @@ class Run:
         tool_records: how tools did over sessions; None until a plan has failed.
         has_asked: whether a plan has asked the user back.
         retrying: what is yet to be told of a further plan.
+        budget: the one that ended it, if it was that.
         seconds: wall time by phase.
     """
 
@@ -200,6 +205,7 @@ class Run:
     tool_records: Mapping[str, ToolRecord] | None = None
     has_asked: bool = False
     retrying: Retrying | None = None
+    budget: SpentBudget | None = None
     seconds: dict[str, float] = field(
         default_factory=lambda: {"perception": 0.0, "decision": 0.0, "action": 0.0}
     )

@@ -6,13 +6,13 @@
     │   └── ConfigurationError   a file in config/ or an environment variable is wrong
     ├── WorldError           exit 1: something outside of us is down
     │   ├── ModelUnavailable     the language model can't be reached or refused the call
-    │   ├── BudgetSpent          a run has used the tokens or money that it was given
+    │   ├── BudgetSpent          exit 3: a budget of a run, conversation, user or day is used up
     │   ├── ServerError          an MCP server
     │   │   ├── ServerStartError     did not start, or did not finish its handshake
     │   │   │   └── EntryUnusable        its entry in the configuration has to be corrected
     │   │   ├── ServerLost           went away, or was closed
     │   │   └── ToolTimeout          did not answer a call in time
-    │   ├── StorageError         session memory can't be read or written
+    │   ├── StorageError         session memory, or what was spent, can't be read or written
     │   └── SandboxUnavailable   no plan can be run: the sandbox does not start
     └── CallRefused          the model: a call that was never sent (value for the plan)
 
@@ -22,6 +22,9 @@ is not a `CortexError` is a bug of ours.
 """
 
 from enum import IntEnum
+from typing import Literal, TypeAlias
+
+from core.base.frozen import frozen
 
 
 class ExitCode(IntEnum):
@@ -71,8 +74,39 @@ class ModelUnavailable(WorldError):
         self.retry_after_seconds = retry_after_seconds
 
 
+BudgetScope: TypeAlias = Literal["run", "conversation", "user", "day"]
+"""What a budget is for; `day` is a user's day by this machine's calendar."""
+
+Measure: TypeAlias = Literal["tokens", "cost", "calls", "seconds"]
+"""What a budget counts: tokens read and written, US dollars, tool calls, seconds of runs."""
+
+
+@frozen
+class SpentBudget:
+    """A budget of which nothing is left.
+
+    `key` is the profile's, with which more can be allowed. `is_before` says that nothing was done
+    of the request: it was refused before its run began.
+    """
+
+    scope: BudgetScope
+    measure: Measure
+    spent: float
+    limit: float
+    key: str
+    is_before: bool = False
+
+
 class BudgetSpent(WorldError):
-    """A run has used the tokens or the money that it was given; it ends without an answer."""
+    """A budget is used up, such as the tokens of a run; the request ends without an answer.
+
+    `budget` is that budget; None for a limit that ends a part of a run and not all of it.
+    """
+
+    def __init__(self, message: str, budget: SpentBudget | None = None) -> None:
+        """Keep beside the message which budget it was."""
+        super().__init__(message)
+        self.budget = budget
 
 
 class ServerError(WorldError):
@@ -101,7 +135,7 @@ class ToolTimeout(ServerError):
 
 
 class StorageError(WorldError):
-    """Session memory can't be read or written."""
+    """Session memory, or what was spent of budgets, can't be read or written."""
 
 
 class SandboxUnavailable(WorldError):
@@ -113,5 +147,7 @@ class CallRefused(CortexError):
 
 
 def exit_code_of(error: CortexError) -> ExitCode:
-    """By who must act: the user, or the world."""
+    """By who must act: the user, or the world; a request that may spend no more has no answer."""
+    if isinstance(error, BudgetSpent):
+        return ExitCode.NO_ANSWER
     return ExitCode.BAD_USAGE if isinstance(error, UserError) else ExitCode.WORLD_FAILED

@@ -107,7 +107,7 @@ class AgentLoop(InterruptibleRun):
         self._clock = clock
         self._guard = guard_of(context.provenance, lambda: context.dispatcher.catalog, context.said)
         self._own_borders = borders
-        self._calls = RunCalls(context, clock, self._guard)
+        self._calls = RunCalls(context, clock, self._guard, context.parts.spend_call)
 
     async def _run(self, emit: Emit) -> None:
         context, started = self._context, self._clock()
@@ -124,6 +124,7 @@ class AgentLoop(InterruptibleRun):
             usage=context.model.usage - used,
             usage_by_model=used_since(used_by, context.model.usage_by_model),
             durations={**run.seconds, "total": self._clock() - started},
+            budget=run.budget,
         )
         context.final_answer = outcome.result
         if outcome.answer is not None:
@@ -141,6 +142,7 @@ class AgentLoop(InterruptibleRun):
             await emit(RunStarted(*about, *current_ids()))
             return await self._steps(run, emit)
         except BudgetSpent as error:
+            run.budget = error.budget
             return "no_answer", after_budget(run.steps, str(error))
         except WorldError as error:
             return "failed", str(error)
@@ -228,6 +230,9 @@ class AgentLoop(InterruptibleRun):
         tried = Step(run.number, run.attempt, perception, plan, result, seconds, repairs)
         run.steps.append(tried)
         await emit(StepFinished(tried))
+        # A plan that made do without the call has its answer; no other would get further.
+        if self._calls.spent is not None and not isinstance(result, FinalAnswer):
+            raise self._calls.spent
         return tried
 
     async def _tell_plan(self, run: Run, plan: Plan, prompt_path: str, emit: Emit) -> None:

@@ -385,6 +385,10 @@ RecallTools: TypeAlias = Callable[[], Awaitable[Mapping[str, ToolRecord]]]
 """How the newest calls of tools went, over sessions, by qualified names; takes a moment."""
 
 
+SpendCall: TypeAlias = Callable[[], Awaitable[None]]
+"""Counts a tool call that is about to be sent; raises `BudgetSpent` if none may be sent."""
+
+
 PlanReply: TypeAlias = Plan | Declined | NoPlan
 """A plan, the model's reason for having none, or a reply that held no plan."""
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.base.frozen import frozen
-from core.errors import ExitCode
+from core.errors import ExitCode, SpentBudget
 from core.team.graph import GraphOutcome
 from core.values import Json, JsonObject
 
@@ -140,7 +140,8 @@ class ToolCall:
     `tool` is the qualified `server.tool` name; `result` the value that the plan received, or
     the error text when `ok` is false; `seconds` is wall time. With `kept` nothing was sent: a
     plan that failed before made the same call, and `result` and `seconds` are what that took.
-    With `refused` nothing was sent either: nobody who is trusted has asked for it.
+    With `refused` nothing was sent either: nobody who is trusted has asked for it, or a budget is
+    used up.
     """
 
     tool: str
@@ -326,7 +327,8 @@ class RunOutcome:
     of the models that answered. `durations` are wall seconds by phase
     (`perception`, `decision`, `action`, `total`). `rejected_answer` is one that was not in the
     form that the request demands, the last of them. `graph` is how its subtasks ended, where it
-    was answered in parts. `trace_id` is that of its execution context; empty where it had none.
+    was answered in parts. `budget` is the one that ended the run, if it was that. `trace_id` is
+    that of its execution context; empty where it had none.
     """
 
     status: RunStatus
@@ -338,6 +340,7 @@ class RunOutcome:
     durations: dict[str, float] = field(default_factory=dict[str, float])
     rejected_answer: str | None = None
     graph: GraphOutcome | None = None
+    budget: SpentBudget | None = None
     trace_id: str = field(default="", compare=False)
 
     @property

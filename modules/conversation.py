@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -13,14 +14,25 @@ from config.schema import AgentProfile
 from config.settings import WORKFLOWS
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
+from core.base.text import sentence
 from core.context import AgentContext, Parts
+from core.errors import BudgetSpent
 from core.events import Emit, Notice, collect
 from core.loop import AgentLoop
-from core.ports import AskUser, CallTool, CountingModel, Dispatcher, OnRepaired, RequestRun
+from core.ports import (
+    AskUser,
+    CallTool,
+    CountingModel,
+    Dispatcher,
+    OnRepaired,
+    RequestRun,
+    SpendCall,
+)
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
 from core.provenance.permissions import Permissions
 from core.run.chosen_tools import ChosenTools, is_known
+from core.run.execution import ExecutionContext, begin, current, working
 from core.run.timeout import RequestTimeout
 from core.run.working_memory import WorkingMemory
 from core.session import MultiMCP
@@ -105,6 +117,7 @@ class Conversation:
         guide: Guide | None = None,
         team: TeamEntry | None = None,
         files_in: Path | None = Path(),
+        home: Path | None = None,
         *,
         owns_parts: bool = True,
     ) -> None:
@@ -116,8 +129,10 @@ class Conversation:
         `document_folders`. `memory_server` is the id of the server that finds earlier sessions.
         `demands` hold for each request, and so do the user's `permissions`. `guide` has what user
         and project say to models that read. `team` answers requests in parts. Paths in requests
-        (`@notes.md`) start at `files_in`; None: no file is read for them. Who shares model,
-        dispatcher and sandbox with others (`owns_parts` false) opens and ends them.
+        (`@notes.md`) start at `files_in`; None: no file is read for them. `home` is CORTEX_HOME,
+        or that of one user of a service, where it is kept what was spent; without it, the profile's
+        `budgets` are not held. Who shares model, dispatcher and sandbox with others (`owns_parts`
+        false) opens and ends them.
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -144,6 +159,8 @@ class Conversation:
         self._preparation: asyncio.Task[_Prepared] | None = None
         self._loop: RequestRun | None = None
         self._files_in = files_in
+        self._home = home
+        self._spend_call: SpendCall | None = None
         self._owns_parts = owns_parts
         self._stack = contextlib.AsyncExitStack()
 
@@ -240,11 +257,16 @@ class Conversation:
 
     @contextlib.asynccontextmanager
     async def beside_runs(self) -> AsyncGenerator[ModelManager]:
-        """Models may be asked inside as in a run: it is told, bounded, and counted."""
+        """Models may be asked inside as in a run: it is told, bounded, and counted.
+
+        Raises:
+            BudgetSpent: nothing is left for that.
+        """
         used_by = dict(self.model.usage_by_model)
         try:
-            with self.model.telling(self._listener):
-                yield self.model
+            async with self._within_budgets():
+                with self.model.telling(self._listener):
+                    yield self.model
         finally:
             await self.session.keep_usage(used_since(used_by, self.model.usage_by_model))
 
@@ -254,6 +276,7 @@ class Conversation:
         texts: tuple[TextInput, ...] = (),
         by_hand: ByHand = NOTHING_BY_HAND,
         graph: TaskGraph | None = None,
+        execution: ExecutionContext | None = None,
     ) -> RunOutcome:
         """Run one request to its end; `interrupt` ends it at any moment.
 
@@ -261,7 +284,8 @@ class Conversation:
         of any other plan. Images that the request names (`@photo.png`) go with
         it, and so do `texts`, whoever may have written them. A greeting, and a request for help,
         get the page that helps (`modules.models.offline.welcome`): no model is asked, no server
-        started, nothing kept.
+        started, nothing kept. `execution` is what the request's door has made; by default the
+        current one, else a new one.
 
         Raises:
             StorageError: the session that was asked for can't be read.
@@ -272,10 +296,10 @@ class Conversation:
             may_repair = self.model.traits.reads_text
             self._expected = ExpectedAnswer(schema, may_repair=may_repair)
         if (seconds := self._demands.timeout_seconds) is None:
-            outcome = await self._ask(request, texts, by_hand, graph)
+            outcome = await self._ask(request, texts, by_hand, graph, execution)
         else:
             with RequestTimeout(seconds, self.interrupt) as limit:
-                outcome = limit.settle(await self._ask(request, texts, by_hand, graph))
+                outcome = limit.settle(await self._ask(request, texts, by_hand, graph, execution))
         return outcome if self._expected is None else self._expected.settle(outcome)
 
     async def _ask(
@@ -284,11 +308,54 @@ class Conversation:
         texts: tuple[TextInput, ...],
         by_hand: ByHand,
         graph: TaskGraph | None,
+        execution: ExecutionContext | None,
     ) -> RunOutcome:
         if by_hand.is_plain and graph is None and asks_for_help(request):
             return await self._help()
         if by_hand.is_plain and graph is None and "workflow" in request.lower():
             graph = self._team.named_workflow(request)
+        work = execution or current() or begin()
+        work = work.within(session=self.session.memory.session_id, profile=self.profile.agent.id)
+        with working(work):
+            try:
+                async with self._within_budgets() as settle:
+                    outcome = settle(await self._run(request, texts, by_hand, graph))
+            except BudgetSpent as error:  # before there was a run
+                message = f"No answer: {sentence(str(error))}"
+                outcome = RunOutcome("no_answer", None, message, budget=error.budget)
+        return replace(outcome, trace_id=work.trace_id)
+
+    @contextlib.asynccontextmanager
+    async def _within_budgets(self) -> AsyncGenerator[Callable[[RunOutcome], RunOutcome]]:
+        """Within the `with`, the profile's budgets are held; gives what settles the outcome.
+
+        Raises:
+            BudgetSpent: nothing is left to begin with.
+        """
+        if self._home is None or not self.profile.budgets.are_set:
+            yield lambda outcome: outcome
+            return
+        from modules.models.serving.account import Budgets  # late: SQLite, for who sets budgets
+
+        session_id = self.session.memory.session_id
+        begun = Budgets(self._home).begin(self.profile, session_id, self.interrupt)
+        async with begun as account:
+            with self.model.paying(account):
+                self._spend_call = account.spend_call
+                try:
+                    yield account.settle
+                finally:
+                    self._spend_call = None
+        if account.unkept is not None:
+            await self._listener(Notice("model", str(account.unkept)))
+
+    async def _run(
+        self,
+        request: str,
+        texts: tuple[TextInput, ...],
+        by_hand: ByHand,
+        graph: TaskGraph | None,
+    ) -> RunOutcome:
         # A task of its own: servers that start for the first time may take long.
         self._preparation = asyncio.create_task(self._prepare(request, texts, by_hand, graph))
         try:
@@ -482,6 +549,7 @@ class Conversation:
             condense=None if model.name == "offline" else condense,
             ask_user=self._ask_user,
             recall_tools=self._recall_tools if self.profile.memory.memory_service else None,
+            spend_call=self._spend_call,
         )
 
     async def _recall_tools(self) -> Mapping[str, ToolRecord]:

@@ -19,7 +19,7 @@ from modules.models.choosing.names import FLAG_ORIGIN, built_in_models
 from modules.models.offline.planner import OfflineModel
 from modules.models.recorded.model import RecordingModel, ReplayedModel
 from modules.models.scripted import ScriptedModel
-from modules.models.serving.budget import FREE, NO_LIMITS, Budget, RunLimits, dollars
+from modules.models.serving.budget import FREE, NO_LIMITS, Account, Budget, RunLimits, dollars
 from modules.models.serving.watched import RETRIES, ChosenModel, ModelRun, WatchedModel
 
 
@@ -84,6 +84,7 @@ class ModelManager:
         self._watched = tuple(
             WatchedModel(chosen, redactor.text, retries, timing) for chosen in chain
         )
+        self._account: Account | None = None
         self._outside = self._run = ModelRun(limits=limits)
 
     @property
@@ -133,11 +134,28 @@ class ModelManager:
         """
         if self._run is not self._outside:
             raise RuntimeError("a run of this model manager is under way; it has one at a time")
-        self._run = ModelRun(emit, self._limits)
+        self._run = ModelRun(emit, self._limits, self._account)
         try:
             yield
         finally:
             self._run = self._outside
+
+    @contextmanager
+    def paying(self, account: Account) -> Generator[None]:
+        """Within the `with`, hold all requests to budgets that go beyond their run.
+
+        Raises:
+            ConfigurationError: they bound the cost, and that of a model is not known.
+        """
+        outside, paid = self._outside, ModelRun(limits=self._limits, account=account)
+        self._check_prices(paid)
+        self._account, self._outside = account, paid
+        self._run = paid
+        try:
+            yield
+        finally:
+            self._account = None
+            self._outside = self._run = outside
 
     async def generate_text(self, prompt: str) -> str:
         """The model's text for a prompt.
@@ -166,10 +184,14 @@ class ModelManager:
 
         `limits` are the part's own, beside those of the run. The run is one of `within` where that
         is given: other models, paid out of its budget.
+
+        Raises:
+            ConfigurationError: the cost is limited, and that of another model is not known.
         """
         run = (within or self)._run.part()
         if within is not None:
             run.replaced = {}  # places in another chain
+            self._check_prices(run)
         return ModelPart(self, run, self._answer, limits)
 
     async def _answer(self, request: ModelRequest, run: ModelRun) -> ModelReply:
@@ -194,11 +216,19 @@ class ModelManager:
                 )
             place = left[0]
 
-    def again(self) -> "ModelManager":
+    def again(self, max_cost: float | None = None) -> "ModelManager":
         """Another manager of the same models, with runs and counts of its own.
 
-        One of them closes the models, when all have ended.
+        A run of it may cost `max_cost` US dollars, where that is less. One of the managers closes
+        the models, when all have ended.
+
+        Raises:
+            ConfigurationError: the cost is limited, and that of a model is not known.
         """
+        limits = self._limits
+        if max_cost is not None:
+            least = max_cost if limits.max_cost is None else min(max_cost, limits.max_cost)
+            limits = replace(limits, max_cost=least)
         return ModelManager(
             self.models,
             self.reason,
@@ -206,7 +236,7 @@ class ModelManager:
             redactor=self._redactor,
             secrets=self.secrets,
             retries=self._retries,
-            limits=self._limits,
+            limits=limits,
             seed=self._seed,
             timing=self._timing,
         )
@@ -216,6 +246,10 @@ class ModelManager:
         async with AsyncExitStack() as closing:
             for chosen in self.models:
                 closing.push_async_callback(chosen.model.aclose)
+
+    def _check_prices(self, run: ModelRun) -> None:
+        for chosen in self.models:
+            run.budget.check_price(chosen.model.name, chosen.price)
 
     @property
     def _current(self) -> WatchedModel:

@@ -22,6 +22,7 @@ from core.ports import (
     ModelTraits,
     OnRepaired,
     PlanReply,
+    SpendCall,
 )
 from core.run.working_memory import WorkingMemory
 from core.tools.catalog import ToolCatalog
@@ -217,6 +218,7 @@ class FakeParts:
     repairs: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     condense: Condense | None = None
     ask_user: AskUser | None = None
+    spend_call: SpendCall | None = None
 
     def parts(self) -> Parts:
         """The parts that a context is given."""
@@ -227,6 +229,7 @@ class FakeParts:
             lambda t, _: t.description,
             self.condense,
             self.ask_user,
+            spend_call=self.spend_call,
         )
 
     async def _perceive(

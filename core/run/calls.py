@@ -20,7 +20,7 @@ from typing import Protocol
 
 from core.base.clock import Clock
 from core.context import ProgressStatus
-from core.errors import CallRefused, ServerError, ToolTimeout
+from core.errors import BudgetSpent, CallRefused, ServerError, ToolTimeout
 from core.events import (
     Emit,
     ToolCallFinished,
@@ -29,7 +29,7 @@ from core.events import (
     ToolCallRefused,
     ToolCallStarted,
 )
-from core.ports import Dispatcher
+from core.ports import Dispatcher, SpendCall
 from core.provenance.guard import ProvenanceGuard
 from core.run.execution import current_ids, working_on_part
 from core.run.kept_results import CallKey, KeptResult, KeptResults, call_key
@@ -67,6 +67,9 @@ class RunCalls:
     """Sends the calls of one run's plans, and remembers what became of them.
 
     The loop says how each plan ended, with `plan_failed` or `plan_worked`.
+
+    Attributes:
+        spent: why no further call may be sent, once one was refused for that.
     """
 
     def __init__(
@@ -74,14 +77,17 @@ class RunCalls:
         context: CallContext,
         clock: Clock = time.perf_counter,
         guard: ProvenanceGuard | None = None,
+        spend_call: SpendCall | None = None,
     ) -> None:
         """Send through the context's dispatcher; `clock` gives seconds for durations.
 
-        Without `guard`, calls are sent whatever they hold.
+        Without `guard`, calls are sent whatever they hold; without `spend_call`, however many.
         """
         self._context = context
         self._guard = guard
+        self._spend_call = spend_call
         self._clock = clock
+        self.spent: BudgetSpent | None = None
         self._failed: dict[CallKey, str] = {}
         self._results = KeptResults()
         self._repeated: list[ToolCall] = []
@@ -124,6 +130,7 @@ class RunCalls:
 
         Raises:
             CallRefused: the guard or the dispatcher refused the call, or it failed before.
+            BudgetSpent: no further call may be sent.
             ServerError: the server did not start, died, or did not answer in time.
         """
         await self._admit(tool, arguments, emit)
@@ -135,6 +142,7 @@ class RunCalls:
                 f"{tool.qualified_name} failed before with exactly these arguments and was not "
                 f"called again: {earlier}. Use other arguments or another tool"
             )
+        await self._pay(tool, arguments, emit)
         with working_on_part():
             return await self._send_anew(tool, arguments, key, emit)
 
@@ -146,9 +154,28 @@ class RunCalls:
         """
         reason = None if self._guard is None else await self._guard.refusal(tool, arguments)
         if reason is not None:
-            self._refused.append(arguments)
-            await emit(ToolCallRefused(tool.qualified_name, arguments, reason))
+            await self._refuse(tool, arguments, reason, emit)
             raise CallRefused(reason)
+
+    async def _pay(self, tool: ToolSpec, arguments: JsonObject, emit: Emit) -> None:
+        """Count the call, if it may be sent.
+
+        Raises:
+            BudgetSpent: it may not.
+        """
+        if self._spend_call is None:
+            return
+        try:
+            await self._spend_call()
+        except BudgetSpent as error:
+            self.spent = error
+            await self._refuse(tool, arguments, str(error), emit)
+            raise
+
+    async def _refuse(self, tool: ToolSpec, arguments: JsonObject, reason: str, emit: Emit) -> None:
+        """Tell that a call is not sent."""
+        self._refused.append(arguments)
+        await emit(ToolCallRefused(tool.qualified_name, arguments, reason))
 
     async def _key(self, tool: ToolSpec, arguments: JsonObject) -> CallKey:
         """`call_key`; of many arguments in a thread, one at a time to leave the loop its share."""

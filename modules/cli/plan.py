@@ -155,6 +155,7 @@ async def _plan(request: str, model: ModelManager, around: Surroundings) -> Exit
                 guide=None
                 if around.options.no_instructions
                 else guide_for(places, display.questions),
+                home=places.home,
             )
             async with conversation:
                 done = await planned(conversation, request, mode)

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from core.base.clock import moment
 from core.base.text import counted, one_line, size_text
-from core.errors import ExitCode
+from core.errors import ExitCode, StorageError
 from core.tools.json_schema import as_object
 from core.tools.record import ToolRecord
 from core.turn import Usage
@@ -19,8 +19,10 @@ from modules.cli.parser import CommandParser, command_parser, read_words
 from modules.cli.surroundings import Options, Surroundings
 from modules.cli.trace import write_page
 from modules.memory.statistics import DayStatistics, MemoryStatistics, memory_statistics
+from modules.models.serving.account import Budgets, Limit, limits_of
+from modules.models.serving.ledger import Sums
 from modules.session.kept import KeptSessions
-from modules.terminal.answer import SCHEMA_VERSION, plain_json
+from modules.terminal.answer import SCHEMA_VERSION, LimitDocument, plain_json
 from modules.terminal.screen import wrapped
 from modules.terminal.wording import usage_text
 from modules.trace.text import time_text
@@ -43,9 +45,9 @@ BAR_CELLS: Final = 12
 _EIGHTHS: Final = "▏▎▍▌▋▊▉█"
 
 _HELP: Final = """\
-What was asked in the last days: requests, answers, time, tokens and cost a day, and how the calls
-of each tool went. At most 10,000 sessions or 2 GB are read, those that were used last; the last
-line says how many, and how long it took.
+What was asked in the last days: requests, answers, time, tokens and cost a day, how the calls of
+each tool went, and what is spent of the profile's budgets. At most 10,000 sessions or 2 GB are
+read, those that were used last; the last line says how many, and how long it took.
 
 examples:
   agent.py stats
@@ -70,7 +72,8 @@ class StatsDocument(TypedDict):
     """What was asked from the day `since` on, and what was read to tell it.
 
     `older` sessions were last used before that day; those `beyond` the most that are read were not
-    read either. `left_out` tells by id what is wrong with a session that can't be read.
+    read either. `left_out` tells by id what is wrong with a session that can't be read. `budgets`
+    are those that the profile sets for a day and for the user.
     """
 
     type: Literal["stats"]
@@ -86,6 +89,7 @@ class StatsDocument(TypedDict):
     older: int
     beyond: int
     left_out: dict[str, str]
+    budgets: list[LimitDocument]
 
 
 def parse(words: Sequence[str], program: str) -> Options:
@@ -126,6 +130,7 @@ def show_statistics(around: Surroundings) -> ExitCode:
     if around.options.json:
         around.print_json(_document(found, around))
         return ExitCode.ANSWERED
+    budgets, sums = _budgets(around)
     columns = shutil.get_terminal_size().columns if around.stdout.isatty() else None
     is_narrow = columns is not None and columns < WIDE_COLUMNS
     _say(around, _head(found, kept), columns)
@@ -135,9 +140,24 @@ def show_statistics(around: Surroundings) -> ExitCode:
     if found.tools:
         around.print("")
         around.print_table(_tool_rows(found.tools, around, is_narrow=is_narrow))
+    if budgets:
+        around.print("")
+        around.print_table([(limit.key, limit.told(sums)) for limit in budgets])
     around.print("")
     _say(around, [_reading(found, kept)], columns)
     return ExitCode.ANSWERED
+
+
+def _budgets(around: Surroundings) -> tuple[list[Limit], Sums]:
+    """The limits of a day and of the user, and what is spent; none where that can't be read."""
+    limits = [each for each in limits_of(around.profile.budgets) if each.scope in ("day", "user")]
+    if not limits:
+        return [], {}
+    try:
+        return limits, Budgets(around.places.home).sums(around.profile)
+    except StorageError as error:
+        around.complaints.say("memory", str(error))
+        return [], {}
 
 
 def bar(value: float, most: float, cells: int = BAR_CELLS, *, is_ascii: bool = False) -> str:
@@ -243,6 +263,7 @@ def _milliseconds(seconds: float | None) -> str:
 
 
 def _document(found: MemoryStatistics, around: Surroundings) -> JsonObject:
+    budgets, sums = _budgets(around)
     redact = around.redactor.text
     document: StatsDocument = {
         "type": "stats",
@@ -270,6 +291,16 @@ def _document(found: MemoryStatistics, around: Surroundings) -> JsonObject:
         "older": found.older,
         "beyond": found.beyond,
         "left_out": {name: redact(problem) for name, problem in found.left_out.items()},
+        "budgets": [
+            {
+                "scope": limit.scope,
+                "measure": limit.measure,
+                "spent": round(limit.spent(sums), 6),
+                "limit": limit.most,
+                "key": limit.key,
+            }
+            for limit in budgets
+        ],
     }
     return as_object(plain_json(document))
 

@@ -19,7 +19,7 @@ from core.base.frozen import frozen
 from core.base.text import lazy_pattern
 from core.errors import ModelUnavailable, UsageError
 from core.ports import ModelReply, ModelRequest, ModelTraits, NativeToolCall, ReplyDelta, TextDelta
-from core.turn import ModelPurpose
+from core.turn import ModelPurpose, Usage
 from core.values import JsonObject
 from modules.models.serving.watched import deltas_of
 
@@ -35,7 +35,8 @@ FILE_FORM = (
     'a JSON list of replies, or an object of lists such as {"perception": […], "decision": […]}; '
     'a reply is a string, {"error": "why the model is down"}, {"declined": "why no plan"}, or an '
     'object of "text", "thinking" and "tool_calls": [{"name": "add", "arguments": {…}}], which '
-    'begins "after" so many seconds and has its text come, word by word, within "seconds"'
+    'has "usage": {"input_tokens": 900, "output_tokens": 40, "cost": 0.02}, begins "after" so many '
+    'seconds and has its text come, word by word, within "seconds"'
 )
 """The form of a script file, as error messages give it."""
 
@@ -189,7 +190,9 @@ def _parse_reply(element: object, path: str | Path, number: int) -> Reply:
             return ModelReply(part.declined, declined=True)
         case _Whole():
             calls = tuple(NativeToolCall(call.name, call.arguments) for call in part.tool_calls)
-            reply = ModelReply(part.text, thinking=part.thinking, tool_calls=calls)
+            used = part.usage
+            usage = Usage(1, used.input_tokens, used.output_tokens, cost=used.cost)
+            reply = ModelReply(part.text, usage, thinking=part.thinking, tool_calls=calls)
             is_paced = part.after > 0 or part.seconds > 0
             return PacedReply(reply, part.after, part.seconds) if is_paced else reply
 
@@ -213,10 +216,17 @@ class _Call(_Part):
     arguments: JsonObject
 
 
+class _Usage(_Part):
+    input_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
+    cost: float = Field(default=0.0, ge=0)
+
+
 class _Whole(_Part):
     text: str = ""
     thinking: str = ""
     tool_calls: list[_Call] = Field(default_factory=list[_Call])
+    usage: _Usage = Field(default_factory=lambda: _Usage())
     after: float = Field(default=0.0, ge=0, le=SECONDS_MAX)
     seconds: float = Field(default=0.0, ge=0, le=SECONDS_MAX)
 

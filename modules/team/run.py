@@ -16,7 +16,7 @@ from core.base.clock import Clock
 from core.base.frozen import frozen
 from core.base.text import counted, sentence, shorten
 from core.context import AgentContext, AgentProfile, Parts
-from core.errors import BudgetSpent, UserError, WorldError
+from core.errors import BudgetSpent, SpentBudget, UserError, WorldError
 from core.events import (
     ActionChosen,
     Answered,
@@ -209,6 +209,7 @@ class TeamRun(InterruptibleRun):
         self._answer: str | None = None
         self._tally = _Tally()
         self._models: dict[str, ModelManager] = {}
+        self._spent: SpentBudget | None = None
         self._roles: dict[str, str] = {}
 
     async def _run(self, emit: Emit) -> None:
@@ -251,7 +252,8 @@ class TeamRun(InterruptibleRun):
             await coordinator.tell(GraphPlanned(chosen.graph, chosen.notes))
             return await self._by_graph(chosen.graph, coordinator)
         except BudgetSpent as error:
-            return _without_answer("no_answer", f"No answer: {sentence(str(error))}")
+            ended = _without_answer("no_answer", f"No answer: {sentence(str(error))}")
+            return replace(ended, budget=error.budget)
         except WorldError as error:
             return _without_answer("failed", str(error))
         except asyncio.CancelledError:
@@ -327,7 +329,11 @@ class TeamRun(InterruptibleRun):
             this = _Try(subtask, role, tools, asked, texts, attempt, answer)
             return await self._subtask(this, emit)
 
-        return await work.teamwork.do(subtask, asked, by)
+        try:
+            return await work.teamwork.do(subtask, asked, by)
+        except BudgetSpent as error:
+            self._spent = error.budget
+            raise
 
     async def _until_enough(
         self, outcome: GraphOutcome, reflection: Reflection, work: _Work
@@ -444,7 +450,8 @@ class TeamRun(InterruptibleRun):
         context = self._begin(part, model, this)
 
         async def tell(event: Event) -> None:
-            await emit(SubtaskEvent(subtask.id, this.attempt, event))
+            about = current_ids()[1], this.role.name
+            await emit(SubtaskEvent(subtask.id, this.attempt, event, *about))
 
         try:
             with working_on_part():
@@ -457,6 +464,8 @@ class TeamRun(InterruptibleRun):
             return Result(True, outcome.answer)
         if model.spent is not None:
             raise model.spent
+        if outcome.budget is not None:
+            raise BudgetSpent(outcome.message.removeprefix(NO_ANSWER), outcome.budget)
         self._tally.failures[subtask.id] = outcome.message
         # Whoever plans the same again fails the same again, and a service that is down stays so.
         again = outcome.status == "no_answer" and not model.traits.deterministic
@@ -541,7 +550,7 @@ class TeamRun(InterruptibleRun):
             answer = with_sources(self._without_unknown_images(answer), steps)
             whole = RunOutcome("done", answer, "", steps)
         else:
-            whole = RunOutcome("no_answer", None, _why_not(graph), steps)
+            whole = RunOutcome("no_answer", None, _why_not(graph), steps, budget=self._spent)
         graph = replace(graph, roles=dict(self._roles))
         return replace(whole, graph=graph, durations=self._tally.durations)
 

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from core.base.redaction import Redactor
 from core.base.text import lazy_pattern
-from core.errors import ExitCode
+from core.errors import BudgetScope, ExitCode, Measure, SpentBudget
 from core.run.execution import current_ids
 from core.team.graph import GraphOutcome, SubtaskState
 from core.turn import (
@@ -114,6 +114,26 @@ class GraphDocument(TypedDict):
     subtasks: list[SubtaskDocument]
 
 
+class LimitDocument(TypedDict):
+    """A budget, and what is spent of it; more is allowed with `key` in the profile.
+
+    `day` is a user's day by this machine's calendar; `cost` is in US dollars, `calls` are tool
+    calls, `seconds` those of runs.
+    """
+
+    scope: BudgetScope
+    measure: Measure
+    spent: float
+    limit: float
+    key: str
+
+
+class BudgetDocument(LimitDocument):
+    """The budget that ended a request; `is_before`: it was refused before its run began."""
+
+    is_before: bool
+
+
 class ResultDocument(TypedDict):
     """How a request ended; the one object of `--json`, and the last of stream-json.
 
@@ -122,7 +142,8 @@ class ResultDocument(TypedDict):
     `--json-schema`. `exit_code` is what this request alone would have ended with.
     `session_id` and `model` are empty where neither was chosen yet. Logs and OpenTelemetry name the
     run by `trace_id`; it is empty where none began. Durations are seconds. `graph` is null where
-    the request was not answered in parts; `steps` are those of all parts.
+    the request was not answered in parts; `steps` are those of all parts. `budget` is null unless
+    it ended the request.
     """
 
     type: Literal["result"]
@@ -138,6 +159,7 @@ class ResultDocument(TypedDict):
     model: str
     steps: list[StepDocument]
     graph: GraphDocument | None
+    budget: BudgetDocument | None
     usage: UsageDocument
     durations: dict[str, float]
 
@@ -239,6 +261,7 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> Result
         "model": model,
         "steps": [step_document(step) for step in outcome.steps],
         "graph": None if outcome.graph is None else graph_document(outcome.graph),
+        "budget": None if outcome.budget is None else budget_document(outcome.budget),
         "usage": {
             "model_calls": used.model_calls,
             "input_tokens": used.input_tokens,
@@ -249,6 +272,18 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> Result
             "by_model": dict(outcome.usage_by_model),
         },
         "durations": {name: round(value, 6) for name, value in outcome.durations.items()},
+    }
+
+
+def budget_document(budget: SpentBudget) -> BudgetDocument:
+    """A budget that is used up, as it is printed."""
+    return {
+        "scope": budget.scope,
+        "measure": budget.measure,
+        "spent": round(budget.spent, 6),
+        "limit": budget.limit,
+        "key": budget.key,
+        "is_before": budget.is_before,
     }
 
 

@@ -131,8 +131,9 @@ def test_aliases_that_multiply_or_hold_themselves_cost_nothing(tmp_path: Path) -
     [
         (
             "x: 1\n",
-            "FILE:2: unknown key 'x'; allowed here: agent, strategy, memory, llm, persona, "
-            "sandbox, documents, web, guidance, terminal, security, trace, team, mcp_servers",
+            "FILE:2: unknown key 'x'; allowed here: agent, strategy, memory, llm, budgets, "
+            "persona, sandbox, documents, web, guidance, terminal, security, trace, team, "
+            "mcp_servers",
         ),
         (
             "memory:\n  storage:\n    strukture: date\n",
@@ -172,6 +173,13 @@ def test_aliases_that_multiply_or_hold_themselves_cost_nothing(tmp_path: Path) -
             "FILE:2: 'memory' is empty; expected a section with keys: memory_service, ",
         ),
         ("llm: gemini\n", "FILE:2: 'llm' is 'gemini'; expected a section with keys: text_gen"),
+        (
+            "budgets:\n  run: {tokens: 5}\n",
+            "FILE:3: 'budgets.run': what a run may have of tokens is 'llm.max_tokens', not here",
+        ),
+        ("budgets: {day: {token: 5}}\n", "FILE:2: unknown key 'budgets.day.token'; allowed here: "),
+        ("budgets: {day: {calls: 0}}\n", "FILE:2: 'budgets.day.calls' is 0; it should be greater"),
+        ("budgets: {user: {cost: yes}}\n", "FILE:2: 'budgets.user.cost' is True; "),
         ("team: {pattern: vote}\n", "FILE:2: 'team.pattern' is 'vote'; allowed: coordinator, "),
         ("team: {max_parallel: 0}\n", "FILE:2: 'team.max_parallel' is 0; it should be greater"),
         (

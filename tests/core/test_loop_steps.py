@@ -1,5 +1,6 @@
 """What goes from step to step: text that was found, questions to the user, budgets, sources."""
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -7,8 +8,8 @@ import pytest
 
 from config.schema import StrategyProfile
 from core.context import AgentContext
-from core.errors import BudgetSpent, ExitCode, ModelUnavailable
-from core.events import Clarified, Event, Notice, Observed, Retrying, collect
+from core.errors import BudgetSpent, ExitCode, ModelUnavailable, SpentBudget
+from core.events import Clarified, Event, Notice, Observed, Retrying, ToolCallRefused, collect
 from core.loop import AgentLoop
 from core.ports import CallTool, ModelTraits
 from core.provenance.borders import Borders
@@ -24,6 +25,7 @@ from core.run.observation import (
 from core.tools.catalog import ToolCatalog
 from core.tools.record import ToolRecord
 from core.turn import (
+    ActionResult,
     AskedBack,
     Declined,
     FinalAnswer,
@@ -36,7 +38,16 @@ from core.turn import (
     Usage,
 )
 from core.values import Json
-from tests.doubles import FakeModel, FakeParts, context, planned, reading
+from tests.doubles import (
+    FakeDispatcher,
+    FakeModel,
+    FakeParts,
+    context,
+    planned,
+    reading,
+    tool,
+    value_result,
+)
 
 FAILURE = PlanFailure("error", "NameError: summarise", 3, "return summarise(page)")
 PAGE = "The harbour was built in 1782, and widened twice."
@@ -246,11 +257,65 @@ async def test_the_profile_can_forbid_questions() -> None:
 
 async def test_a_spent_budget_ends_the_run_with_what_there_is() -> None:
     failed = PlanFailed(PlanFailure("error", "boom"), (call(7),))
-    spent = BudgetSpent("1,200 tokens are used of the 1,000 that --max-tokens allows")
+    budget = SpentBudget("run", "tokens", 1200, 1000, "llm.max_tokens")
+    spent = BudgetSpent("1,200 tokens are used of the 1,000 that --max-tokens allows", budget)
     outcome, _ = await run(context(FakeParts([Plan("a"), spent], {"a": [failed]})))
     assert (outcome.status, outcome.exit_code) == ("no_answer", ExitCode.NO_ANSWER)
     assert "--max-tokens" in outcome.message
     assert "Best partial result: web.read gave 7." in outcome.message
+    assert outcome.budget == budget
+
+
+class Calls:
+    """Pays for so many calls, and for no more."""
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+        self.spent = SpentBudget("day", "calls", most, most, "budgets.day.calls")
+
+    async def __call__(self) -> None:
+        if not self.left:
+            raise BudgetSpent("today's budget is spent", self.spent)
+        self.left -= 1
+
+
+async def test_a_call_beyond_the_budget_is_not_sent_and_ends_a_run_whose_plan_wanted_it() -> None:
+    dispatcher = FakeDispatcher(
+        [tool("add", a="integer")],
+        {"math.add": value_result(3)},
+    )
+
+    async def calls_thrice(tools: ToolCatalog, call: CallTool) -> ActionResult:
+        for number in range(3):
+            try:
+                await call(tools.resolve("add"), {"a": number})
+            except BudgetSpent as error:
+                return PlanFailed(PlanFailure("tool", str(error)))
+        raise AssertionError("all were sent")
+
+    fakes = planned(a=calls_thrice, never=FinalAnswer("x"))
+    fakes.spend_call = pays = Calls(2)
+    outcome, events = await run(context(fakes, dispatcher=dispatcher))
+    assert dispatcher.calls == [("math.add", {"a": 0}), ("math.add", {"a": 1})]
+    assert (outcome.status, outcome.budget) == ("no_answer", pays.spent)
+    assert "today's budget is spent" in outcome.message
+    refused = [event for event in events if isinstance(event, ToolCallRefused)]
+    assert [event.arguments for event in refused] == [{"a": 2}]
+    assert fakes.ran == ["a"], "no model is asked for another plan"
+
+
+async def test_a_plan_that_makes_do_without_the_call_has_its_answer() -> None:
+    dispatcher = FakeDispatcher([tool("add", a="integer")], {"math.add": value_result(3)})
+
+    async def makes_do(tools: ToolCatalog, call: CallTool) -> ActionResult:
+        with contextlib.suppress(BudgetSpent):
+            await call(tools.resolve("add"), {"a": 1})
+        return FinalAnswer("about 3")
+
+    fakes = planned(a=makes_do)
+    fakes.spend_call = Calls(0)
+    outcome, _ = await run(context(fakes, dispatcher=dispatcher))
+    assert (outcome.answer, outcome.budget, dispatcher.calls) == ("about 3", None, [])
 
 
 async def test_the_last_lifeline_is_told_to_the_planner() -> None:

@@ -1,15 +1,16 @@
 """What one run may use of its models, how many tokens one reply may have, and what they cost."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from math import inf
-from typing import Final
+from typing import Final, Protocol
 
 from config.models_file import Price
 from core.base.frozen import frozen
-from core.errors import BudgetSpent, ConfigurationError
+from core.errors import BudgetSpent, ConfigurationError, SpentBudget
 from core.ports import ModelRequest
 from core.turn import Usage
 
@@ -54,22 +55,78 @@ class RunLimits:
     max_cost: float | None = None
     max_tokens: int | None = None
 
-    def check_price(self, model_name: str, price: Price | None) -> None:
-        """Make sure that `max_cost` can be kept with a model.
+    def check_price(
+        self, model_name: str, price: Price | None, cost_budgets: Sequence[str] = ()
+    ) -> None:
+        """Make sure that limits of the cost can be kept with a model.
+
+        `cost_budgets` are the profile's keys for those that go beyond one run.
 
         Raises:
             ConfigurationError: nobody knows what it costs.
         """
-        if self.max_cost is not None and price is None:
-            raise ConfigurationError(
-                f"a run may cost {dollars(self.max_cost)} at most, but what {model_name} costs is "
-                "not known: give its entry in config/models.json a 'price' (dollars for a million "
-                "tokens, input and output), or one of a service's own models one in 'prices'; or "
-                "limit tokens instead with --max-tokens"
-            )
+        if price is not None:
+            return
+        if self.max_cost is not None:
+            bound, instead = f"a run may cost {dollars(self.max_cost)} at most", "--max-tokens"
+        elif cost_budgets:
+            bound = f"the profile bounds the cost ({', '.join(cost_budgets)})"
+            instead = cost_budgets[0].removesuffix("cost") + "tokens"
+        else:
+            return
+        raise ConfigurationError(
+            f"{bound}, but what {model_name} costs is not known: give its entry in "
+            "config/models.json a 'price' (dollars for a million tokens, input and output), or one "
+            f"of a service's own models one in 'prices'; or limit tokens instead with {instead}"
+        )
 
 
 NO_LIMITS = RunLimits()
+
+
+class Account(Protocol):
+    """What goes beyond one run's models: budgets that it shares with other runs."""
+
+    async def check(self) -> None:
+        """Look at what is spent by now, by others too.
+
+        Raises:
+            BudgetSpent: nothing is left.
+            StorageError: what is spent can't be read.
+        """
+        ...
+
+    async def keep(self) -> None:
+        """Keep what was spent, so that it counts whatever happens now.
+
+        Raises:
+            StorageError: it can't be written.
+        """
+        ...
+
+    def spend(self, usage: Usage) -> None:
+        """Count what a request took."""
+        ...
+
+    @property
+    def exhausted(self) -> BudgetSpent | None:
+        """The error if nothing is left, as far as was last seen."""
+        ...
+
+    @property
+    def cost_budgets(self) -> tuple[str, ...]:
+        """The profile's keys for those that bound the cost."""
+        ...
+
+    @property
+    def tokens_left(self) -> float:
+        """How many tokens may still be read and written; infinite without a limit."""
+        ...
+
+    @property
+    def cost_left(self) -> float:
+        """How many US dollars may still be spent; infinite without a limit."""
+        ...
 
 
 class Budget:
@@ -79,14 +136,32 @@ class Budget:
     how many tokens its prompt has, only its usage tells. So may those that are under way at once.
     """
 
-    def __init__(self, limits: RunLimits = NO_LIMITS) -> None:
-        """Nothing is used yet."""
+    def __init__(self, limits: RunLimits = NO_LIMITS, account: Account | None = None) -> None:
+        """Nothing is used yet; `account` is of budgets that the run shares with others."""
         self._limits = limits
+        self._account = account
         self.spent = Usage()
+
+    def check_price(self, model_name: str, price: Price | None) -> None:
+        """Make sure that all limits of the cost can be kept; raises as that of `RunLimits`."""
+        others = () if self._account is None else self._account.cost_budgets
+        self._limits.check_price(model_name, price, others)
+
+    async def check(self) -> None:
+        """Look at what is left by now; raises as `Account.check`."""
+        if self._account is not None:
+            await self._account.check()
+
+    async def keep(self) -> None:
+        """Keep what was spent; raises as `Account.keep`."""
+        if self._account is not None:
+            await self._account.keep()
 
     def spend(self, usage: Usage) -> None:
         """Add what a request took, with its cost."""
         self.spent += usage
+        if self._account is not None:
+            self._account.spend(usage)
 
     @property
     def exhausted(self) -> BudgetSpent | None:
@@ -95,15 +170,17 @@ class Budget:
         if limit is not None and used >= limit:
             return BudgetSpent(
                 f"the run is stopped: it has used {used:,} tokens, and {limit:,} are allowed; "
-                "allow more with --max-tokens, or llm.max_tokens in the profile"
+                "allow more with --max-tokens, or llm.max_tokens in the profile",
+                SpentBudget("run", "tokens", used, limit, "llm.max_tokens"),
             )
         most, cost = self._limits.max_cost, self.spent.cost
         if most is not None and cost >= most:
             return BudgetSpent(
                 f"the run is stopped: its model has cost {dollars(cost)}, and {dollars(most)} are "
-                "allowed; allow more with --max-cost, or llm.max_cost in the profile"
+                "allowed; allow more with --max-cost, or llm.max_cost in the profile",
+                SpentBudget("run", "cost", cost, most, "llm.max_cost"),
             )
-        return None
+        return None if self._account is None else self._account.exhausted
 
     def admit(self, request: ModelRequest, price: Price | None) -> ModelRequest:
         """`request`, with all that is written bounded by what is left; `price` is the model's.
@@ -121,14 +198,18 @@ class Budget:
 
     def _tokens_left(self) -> float:
         limit = self._limits.max_tokens
-        return inf if limit is None else limit - self.spent.tokens
+        own = inf if limit is None else limit - self.spent.tokens
+        return own if self._account is None else min(own, self._account.tokens_left)
 
     def _tokens_to_buy(self, price: Price | None) -> float:
         """How many tokens of output the rest of the money buys; at least one."""
         limit = self._limits.max_cost
-        if limit is None or price is None or not price.output:
+        left = inf if limit is None else limit - self.spent.cost
+        if self._account is not None:
+            left = min(left, self._account.cost_left)
+        if left == inf or price is None or not price.output:
             return inf
-        return max((limit - self.spent.cost) / price.output * TOKENS_PER_PRICE, 1)
+        return max(left / price.output * TOKENS_PER_PRICE, 1)
 
 
 def dollars(amount: float) -> str:

@@ -37,7 +37,7 @@ from core.ports import (
 )
 from core.run.execution import working_on_part
 from core.turn import ModelPurpose, Usage
-from modules.models.serving.budget import NO_LIMITS, Budget, RunLimits, priced
+from modules.models.serving.budget import NO_LIMITS, Account, Budget, RunLimits, priced
 
 TELLING_SECONDS = 0.1
 """Shortest time between two `ModelWriting` events of a request."""
@@ -103,10 +103,15 @@ class ModelRun:
         replaced: why models of the chain can't answer, by their place in it; for the whole run.
     """
 
-    def __init__(self, emit: Emit | None = None, limits: RunLimits = NO_LIMITS) -> None:
+    def __init__(
+        self,
+        emit: Emit | None = None,
+        limits: RunLimits = NO_LIMITS,
+        account: Account | None = None,
+    ) -> None:
         """Begin with nothing used and every model in its place."""
         self.emit = emit
-        self.budget = Budget(limits)
+        self.budget = Budget(limits, account)
         self.used: dict[str, Usage] = {}
         self.replaced: dict[int, str] = {}
 
@@ -261,6 +266,7 @@ class WatchedModel:
         Raises:
             ModelUnavailable: none did, for a reason without secrets in it.
             BudgetSpent: the run may use no more.
+            StorageError: what others have spent can't be read.
         """
         with working_on_part() as span_id:
             return await self._answer(request, run, span_id)
@@ -308,12 +314,14 @@ class WatchedModel:
         async with contextlib.aclosing(watch):
             try:
                 async with self._slots:
+                    await run.budget.check()
                     admitted = run.budget.admit(request, self.chosen.price)
                     watch.asked()
                     reply = await self._read(admitted, watch, run)
             except ModelUnavailable:
                 await watch.told()
                 raise
+            await run.budget.keep()
             await watch.answered(request.prompt, reply)
             return reply
 

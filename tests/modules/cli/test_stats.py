@@ -136,6 +136,7 @@ def test_all_sessions_are_summed_a_day_at_a_time(sessions: Hand) -> None:
         "older": 0,
         "beyond": 0,
         "left_out": {},
+        "budgets": [],
     }
     assert isinstance(tools, list)
     get, put = tools

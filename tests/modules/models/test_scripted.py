@@ -116,11 +116,12 @@ async def test_a_file_can_hold_every_kind_of_reply(tmp_path: Path) -> None:
     assert reply == ModelReply("can't", declined=True, model=model.name)
 
 
-async def test_a_file_can_hold_thinking_and_tool_calls(tmp_path: Path) -> None:
+async def test_a_file_can_hold_thinking_tool_calls_and_what_they_took(tmp_path: Path) -> None:
     file = tmp_path / "script.json"
     file.write_text(
         '[{"thinking": "hm", "text": "plan"}, '
-        '{"tool_calls": [{"name": "add", "arguments": {"a": 1, "b": [2]}}]}]'
+        '{"tool_calls": [{"name": "add", "arguments": {"a": 1, "b": [2]}}], '
+        '"usage": {"input_tokens": 900, "output_tokens": 40, "cost": 0.5}}]'
     )
     model = ScriptedModel.from_file(file)
     first = await answer(model, asked("decision"))
@@ -128,6 +129,7 @@ async def test_a_file_can_hold_thinking_and_tool_calls(tmp_path: Path) -> None:
     second = await answer(model, asked("decision"))
     assert second.tool_calls == (NativeToolCall("add", {"a": 1, "b": [2]}),)
     assert second.text == ""
+    assert second.usage == Usage(1, 900, 40, cost=0.5)
 
 
 async def test_a_file_can_hold_a_queue_for_each_purpose(tmp_path: Path) -> None:
@@ -155,6 +157,7 @@ async def test_a_file_can_hold_a_queue_for_each_purpose(tmp_path: Path) -> None:
         b'[{"text": 5}]',
         b'[{"text": "x", "error": "y"}]',
         b'[{"tool_calls": {}}]',
+        b'[{"text": "x", "usage": {"input_tokens": -1}}]',
         b'[{"tool_calls": ["add"]}]',
         b'[{"tool_calls": [{"name": "add"}]}]',
         b'[{"tool_calls": [{"name": "add", "arguments": []}]}]',

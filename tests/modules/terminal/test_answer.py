@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ExitCode
+from core.errors import ExitCode, SpentBudget
 from core.turn import (
     FinalAnswer,
     FurtherProcessing,
@@ -212,6 +212,7 @@ class TestDocument:
                 },
             ],
             "graph": None,
+            "budget": None,
             "usage": {**used, "by_model": {"m": used}},
             "durations": {"total": 1.75},
         }
@@ -232,6 +233,18 @@ class TestDocument:
         assert document["message"] == "because"
         assert document["exit_code"] == int(code)
         assert document["steps"] == []
+
+    def test_a_budget_that_ended_it_is_told_with_what_was_spent(self) -> None:
+        spent = SpentBudget("day", "cost", 0.1 + 0.2, 0.25, "budgets.day.cost", is_before=True)
+        document = printed(RunOutcome("no_answer", None, "spent", budget=spent))
+        assert document["budget"] == {
+            "scope": "day",
+            "measure": "cost",
+            "spent": 0.3,
+            "limit": 0.25,
+            "key": "budgets.day.cost",
+            "is_before": True,
+        }
 
     def test_it_is_one_line_on_a_terminal_too(self) -> None:
         stream = Terminal()

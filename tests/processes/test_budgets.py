@@ -1,0 +1,194 @@
+"""Budgets as a user meets them: refused with 3, nothing asked, kept over restarts and kills."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from modules.models.serving.ledger import LEDGER_FILE, Ledger, Spent
+from tests.command_line import (
+    ROOT,
+    SUMS_SERVER,
+    Finished,
+    agent,
+    environment,
+    plan,
+    script,
+    session_files,
+    write_profile,
+)
+from tests.modules.cli.by_hand import entry
+
+SAYS_12 = plan('return "FINAL_ANSWER: 12"')
+ADDS = "await tools.add(a={}, b=7)"
+
+
+def with_budgets(home: Path, budgets: str, *servers: str) -> list[str]:
+    """Options for a profile with these budgets."""
+    profile = write_profile(home, *servers)
+    profile.write_text(f"{profile.read_text()}budgets: {{{budgets}}}\n", encoding="utf-8")
+    return ["--profile", str(profile)]
+
+
+def reply(text: str, tokens: int = 0, cost: float = 0.0) -> dict[str, object]:
+    return {"text": text, "usage": {"input_tokens": tokens, "cost": cost}}
+
+
+def asked(home: Path, replies: Sequence[object], *options: str, request: str = "hm?") -> Finished:
+    return agent(home, "--model", script(home, replies), *options, request)
+
+
+def result(done: Finished) -> dict[str, Any]:
+    return json.loads(done.out.splitlines()[-1])
+
+
+def ledger(home: Path) -> Spent:
+    """What the user has spent, by the file."""
+    return Ledger(home / LEDGER_FILE).read({"user": ""})["user"]
+
+
+def test_a_day_that_is_used_up_by_the_second_run_refuses_the_third(tmp_path: Path) -> None:
+    options = with_budgets(tmp_path, "day: {tokens: 100}")
+    for _ in range(2):
+        done = asked(tmp_path, [reply(SAYS_12, 60)], *options)
+        assert (done.code, done.out) == (0, "12\n")
+    for more in ((), ("--no-memory",)):
+        refused = asked(tmp_path, [SAYS_12], *options, *more)
+        assert (refused.code, refused.out) == (3, "")
+        assert "today's budget is spent: 120 of 100 tokens" in refused.err
+        assert "budgets.day.tokens" in refused.err
+        assert "replies left over: 1" in refused.err, "no model was asked"
+    assert len(session_files(tmp_path)) == 2
+    assert asked(tmp_path, [], *options, request="help").code == 0
+    told = result(asked(tmp_path, [SAYS_12], *options, "--json"))
+    assert (told["status"], told["exit_code"], told["steps"]) == ("no_answer", 3, [])
+    assert told["budget"] == {
+        "scope": "day",
+        "measure": "tokens",
+        "spent": 120,
+        "limit": 100,
+        "key": "budgets.day.tokens",
+        "is_before": True,
+    }
+    stats = agent(tmp_path, "stats", *options)
+    assert "budgets.day.tokens  120 of 100 tokens" in stats.out
+    more = with_budgets(tmp_path, "day: {tokens: 1000}")
+    assert asked(tmp_path, [SAYS_12], *more).code == 0
+
+
+def test_a_run_that_uses_up_the_rest_ends_amid_with_what_there_is(tmp_path: Path) -> None:
+    options = with_budgets(tmp_path, "user: {cost: 0.5}", SUMS_SERVER)
+    reads = plan(f"return f'FURTHER_PROCESSING_REQUIRED: {{{ADDS.format(5)}}}'")
+    done = asked(tmp_path, [reply(reads, 9, 0.75), SAYS_12], *options, "--json")
+    told = result(done)
+    assert (done.code, told["status"], told["answer"]) == (3, "no_answer", None)
+    assert "the user's budget is spent: $0.75 of $0.5" in told["message"]
+    assert "math.add gave 12" in told["message"]
+    assert (told["budget"]["scope"], told["budget"]["is_before"]) == ("user", False)
+
+
+def test_the_limits_of_the_command_line_are_told_as_budgets_of_the_run(tmp_path: Path) -> None:
+    options = ["--profile", str(write_profile(tmp_path)), "--max-tokens", "50", "--json"]
+    fails = plan('raise ValueError("no")')
+    told = result(asked(tmp_path, [reply(fails, 60), SAYS_12], *options))
+    assert (told["budget"]["scope"], told["budget"]["key"]) == ("run", "llm.max_tokens")
+    assert not (tmp_path / LEDGER_FILE).exists()
+
+
+def test_a_conversation_has_its_own(tmp_path: Path) -> None:
+    options = with_budgets(tmp_path, "conversation: {tokens: 50}")
+    for name, code in (("notes", 0), ("notes", 3), ("others", 0)):
+        done = asked(tmp_path, [reply(SAYS_12, 60)], *options, "--session", name)
+        assert done.code == code
+    assert "begin another conversation" in asked(tmp_path, [], *options, "--session", "notes").err
+
+
+def test_calls_beyond_the_budget_are_not_sent_and_the_run_ends(tmp_path: Path) -> None:
+    options = with_budgets(tmp_path, "day: {calls: 3}", SUMS_SERVER)
+    calls = "\n".join(ADDS.format(number) for number in range(5))
+    told = result(asked(tmp_path, [plan(calls), SAYS_12], *options, "--json"))
+    assert (told["exit_code"], told["budget"]["measure"]) == (3, "calls")
+    sent = [call for step in told["steps"] for call in step["calls"]]
+    assert [call["refused"] for call in sent] == [False, False, False, True]
+    assert ledger(tmp_path).calls == 3
+
+
+def test_a_run_ends_when_its_time_is_over(tmp_path: Path) -> None:
+    server = entry("typed", str(tmp_path / "pid"))
+    options = with_budgets(tmp_path, "run: {seconds: 1}", server)
+    hangs = [plan("await tools.hang()")]
+    done = asked(tmp_path, hangs, *options, "--approve", "typed.hang", "--json")
+    told = result(done)
+    assert (done.code, told["status"], told["budget"]["measure"]) == (3, "no_answer", "seconds")
+    assert "of 1 s; allow more with budgets.run.seconds" in done.err
+
+
+def test_what_a_killed_run_had_spent_counts(tmp_path: Path) -> None:
+    options = with_budgets(tmp_path, "day: {tokens: 50}")
+    fails = plan('raise ValueError("no")')
+    slow = {"text": SAYS_12, "after": 60}
+    model = script(tmp_path, [reply(fails, 40), slow])
+    with subprocess.Popen(
+        [
+            *(sys.executable, str(ROOT / "agent.py"), *options, "--model", model),
+            *("--output-format", "stream-json", "hm?"),
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment(tmp_path),
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        assert any(json.loads(line)["type"] == "retrying" for line in running.stdout)
+        running.kill()
+    assert ledger(tmp_path).tokens == 40
+    assert ledger(tmp_path).seconds > 0
+    assert asked(tmp_path, [reply(SAYS_12, 60)], *options).code == 0
+    assert asked(tmp_path, [SAYS_12], *options).code == 3
+
+
+def test_of_two_processes_at_once_the_calls_are_counted_together(tmp_path: Path) -> None:
+    options = with_budgets(tmp_path, "day: {calls: 6}", SUMS_SERVER)
+    calls = "\n".join(ADDS.format(number) for number in range(5))
+    model = script(tmp_path, [plan(f"{calls}\nreturn 'FINAL_ANSWER: all'")])
+    command = [sys.executable, str(ROOT / "agent.py"), *options, "--model", model, "hm?"]
+    env = environment(tmp_path)
+    running = [
+        subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    for each in running:
+        each.communicate(timeout=60)
+    assert sorted(each.returncode for each in running) in ([0, 3], [3, 3])
+    assert ledger(tmp_path).calls == 6
+
+
+def test_a_ledger_that_cannot_be_read_is_told_and_nothing_is_asked(tmp_path: Path) -> None:
+    options = with_budgets(tmp_path, "day: {tokens: 100}")
+    (tmp_path / LEDGER_FILE).write_text("tokens: none, honestly\n" * 100)
+    done = asked(tmp_path, [SAYS_12], *options)
+    assert (done.code, done.out) == (1, "")
+    assert f"what was spent can't be read from {tmp_path / LEDGER_FILE}" in done.err
+    assert "replies left over: 1" in done.err
+    stats = agent(tmp_path, "stats", *options)
+    assert (stats.code, "can't be read" in stats.err) == (0, True)
+
+
+def test_without_budgets_nothing_is_written(tmp_path: Path) -> None:
+    options = ["--profile", str(write_profile(tmp_path))]
+    assert asked(tmp_path, [reply(SAYS_12, 60)], *options).code == 0
+    assert not (tmp_path / LEDGER_FILE).exists()
+
+
+def test_lines_of_a_pipe_share_the_budget_and_each_has_its_line(tmp_path: Path) -> None:
+    options = with_budgets(tmp_path, "day: {tokens: 100}")
+    model = script(tmp_path, [reply(SAYS_12, 60)] * 2)
+    done = agent(tmp_path, *options, "--model", model, stdin=b"one\ntwo\nthree\n/compact\n")
+    assert done.code == 3
+    first, second, third, notes = done.out.splitlines()
+    assert (first, second) == ("12", "12")
+    assert third.startswith("[No answer: today's budget is spent: 120 of 100 tokens")
+    assert notes.startswith("[today's budget is spent: 120 of 100 tokens"), "nor beside requests"
