@@ -75,7 +75,7 @@ function spanView(span, run, classes, beside) {
       const detail = span.details[drawn];
       const text = element("pre", "", detail[1]);
       text.tabIndex = 0;
-      text.setAttribute("role", "region");
+      text.setAttribute("role", "group");
       text.setAttribute("aria-label", detail[0]);
       box.append(element("h2", "", detail[0]), text);
     }

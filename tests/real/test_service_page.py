@@ -51,8 +51,8 @@ GRAPH = json.dumps(
         "action": "graph",
         "reason": "two doors",
         "subtasks": [
-            {"id": "one", "description": "find when the first door opens"},
-            {"id": "two", "description": "find when the second door opens"},
+            {"id": "one", "description": "hold the first door"},
+            {"id": "two", "description": "hold the second door"},
             {"id": "both", "description": "compare {{one}} and {{two}}"},
         ],
     }
@@ -82,7 +82,7 @@ REPLIES = [
     calls("hold", "name='second'"),
     calls("hold", "name='second'"),
     plan("return 'FINAL_ANSWER: at the same time'"),
-    plan(f"return 'FINAL_ANSWER: ' + {ANSWER!r}"),
+    *[plan(f"return 'FINAL_ANSWER: ' + {ANSWER!r}")] * 2,
 ]
 """In the order in which `service_visit` asks."""
 
@@ -167,11 +167,10 @@ def test_a_token_is_asked_for_until_it_is_the_right_one(found: Found) -> None:
 
 
 def test_markdown_is_laid_out_and_nothing_in_it_acts(found: Found) -> None:
-    assert found["drawn"] == [1, 1, 1, 1, 1]
+    assert found["drawn"] == [1, 1, 1, 1, 2], "and the sources have a heading"
     assert found["links"] == [
         "https://example.org/ola",
         "https://example.org/a_(b)",
-        "https://tracker.example/pixel.png",
         "https://example.org/prices",
     ]
     assert found["rel"] == "noopener noreferrer"

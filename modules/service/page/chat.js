@@ -150,7 +150,7 @@ async function follow(run, opened, ended) {
   function draw() { view.draw(); keepEndInSight(); }
   function take(event) {
     addEvent(run, event);
-    if (event.type === "run.started") { started(run, view); }
+    if (event.type === "run.started" && !event.step) { started(run, view); }
     drawSoon(draw);
   }
   let failed = null;

@@ -101,7 +101,8 @@ function addUsed(run, place, event) {
 const STAGES = { perception: "understanding the request", decision: "planning", summary: "summing up", text: "writing" };
 const READ = {
   "run.queued": function (run, event) { run.status = "queued"; run.place = event.place; change(run, run.span); },
-  "run.started": function (run, event) {
+  "run.started": function (run, event, place) {
+    if (place !== run.root) { return; }
     run.status = "running";
     run.conversation = event.conversation_id || run.conversation;
     run.span.started_at = event.at;
@@ -228,13 +229,15 @@ const READ = {
     end(run, place.span, state, event.at, oneLine(event.text || event.state || "", RESULT_CHARACTERS));
     if (typeof event.seconds === "number") { place.span.seconds = event.seconds; }
   },
-  "workflow.message": function (run, event) {
-    told(run, run.span, event.sender + " → " + (event.to || "all"), event, event.text);
+  "workflow.message": function (run, event, place) {
+    if (event.kind === "task") { return; }  /* the part says what it was asked */
+    told(run, place.span, event.sender + " → " + (event.to || "all"), event, event.text);
   },
   "workflow.judged": function (run, event) {
     told(run, run.span, "judged: " + String(event.verdict).replace(/_/g, " "), event, event.reason);
   },
   "workflow.board": function (run, event) {
+    if (event.topic === "progress" || event.topic === "mission") { return; }  /* the run itself tells it */
     told(run, run.span, "whiteboard", event, [event.key, event.text].filter(Boolean).join(": "));
   },
   "workflow.complete": function (run) { run.doing = "putting it together"; change(run, run.span); },

@@ -4,7 +4,7 @@ const DEPTH_MAX = 8;  /* of lists and quotes in one another; what lies deeper is
 const SPAN_MAX = 3000;  /* so far an end of bold text, of a link is looked for */
 const ENDS_MAX = 50;  /* so many signs that could end it are looked at */
 const RULE_MAX = 2000;  /* characters of the line below a table's head */
-const MARKDOWN_MAX = 300000;  /* characters; a longer text is shown as it is */
+const MARKDOWN_MAX = 200000;  /* characters; a longer text is shown as it is */
 const FENCE = /^ {0,3}(`{3,}|~{3,}) *([\w+#.-]*)/;
 const ITEM = /^( *)([-*+]|\d{1,9}[.)])( +|$)/;
 const TABLE_RULE = /^ *\|?( *:?-+:? *\|)+( *:?-+:?)? *$/;
@@ -14,6 +14,7 @@ const HEADING = /^ {0,3}(#{1,6}) +(.*)$/;
 /* Draws a text into a place. Blocks that are the same as before stay: what streams in is added. */
 function drawMarkdown(place, text) {
   const blocks = text.length > MARKDOWN_MAX ? [{ kind: "plain", lines: [text] }] : blocksOf(text.split(/\r\n|\n|\r/));
+  setLevels(blocks);
   const known = place.blocks || [];
   let same = 0;
   while (same < known.length && same < blocks.length && sourceOf(known[same]) === sourceOf(blocks[same])) { same += 1; }
@@ -21,7 +22,16 @@ function drawMarkdown(place, text) {
   blocks.slice(same).forEach(function (block) { place.append(blockElement(block, 0)); });
   place.blocks = blocks;
 }
-function sourceOf(block) { return block.kind + "\n" + block.lines.join("\n"); }
+function sourceOf(block) { return block.kind + (block.level || "") + "\n" + block.lines.join("\n"); }
+/* Headings go down by one level at a time, below the page's own. */
+function setLevels(blocks) {
+  let last = 2;
+  blocks.forEach(function (block) {
+    if (block.kind !== "heading") { return; }
+    block.level = Math.min(HEADING.exec(block.lines[0])[1].length + 2, last + 1, 6);
+    last = block.level;
+  });
+}
 
 function blocksOf(lines) {
   const blocks = [];
@@ -85,9 +95,9 @@ const DRAWN = {
     const isClosed = lines.length > 1 && lines[lines.length - 1].trim().startsWith(mark[1]);
     return codeBlock(lines.slice(1, isClosed ? -1 : undefined).join("\n"), mark[2]);
   },
-  heading: function (lines) {
+  heading: function (lines, depth, level) {
     const found = HEADING.exec(lines[0]);
-    const made = element("h" + Math.min(found[1].length + 2, 6));
+    const made = element(level ? "h" + level : "strong");  /* within a list or a quote it heads nothing */
     drawInline(made, found[2].trim().replace(/ #+$/, ""), 0);
     return made;
   },
@@ -105,7 +115,7 @@ const DRAWN = {
     return made;
   },
 };
-function blockElement(block, depth) { return DRAWN[block.kind](block.lines, depth); }
+function blockElement(block, depth) { return DRAWN[block.kind](block.lines, depth, block.level); }
 function drawWithin(place, lines, depth) {
   if (depth >= DEPTH_MAX) { place.append(shown(lines.join("\n"))); return; }
   blocksOf(lines).forEach(function (block) { place.append(blockElement(block, depth + 1)); });
@@ -154,7 +164,7 @@ function drawTable(lines) {
   lines.slice(2).forEach(function (line) { fill(body.insertRow(), cellsOf(line), "td"); });
   const box = element("div", "scroll");
   box.tabIndex = 0;
-  box.setAttribute("role", "region");
+  box.setAttribute("role", "group");
   box.setAttribute("aria-label", "Table");
   box.append(table);
   return box;
@@ -165,7 +175,7 @@ function codeBlock(text, language) {
   head.append(element("span", "quiet", language || "text"), copyButton(function () { return text; }));
   const code = element("pre", "", text);
   code.tabIndex = 0;
-  code.setAttribute("role", "region");
+  code.setAttribute("role", "group");
   code.setAttribute("aria-label", language ? "Code in " + language : "Code");
   box.append(head, code);
   return box;

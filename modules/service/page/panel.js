@@ -130,11 +130,11 @@ async function fillTools(place, server) {
 function showBudgets() {
   const id = chat.id ? "conversation_id=" + encodeURIComponent(chat.id) : "";
   return filled("budgets", "budgets?" + id + ofProfile("&"), function (place, told) {
-    place.replaceChildren();
+    const rows = element("dl");
     told.budgets.forEach(function (each) {
       const text = each.measure === "cost" ? costText : function (number) { return number.toLocaleString("en", { maximumFractionDigits: 1 }); };
-      place.append(element("dt", "", each.measure + ", " + each.scope), element("dd", "", text(each.spent) + " of " + text(each.most)));
+      rows.append(element("dt", "", each.measure + ", " + each.scope), element("dd", "", text(each.spent) + " of " + text(each.most)));
     });
-    if (!told.budgets.length) { place.append(element("dt", "quiet", "No budget is set.")); }
+    place.replaceChildren(told.budgets.length ? rows : element("p", "quiet", "No budget is set."));
   });
 }

@@ -15,7 +15,7 @@ function questionForm(run, question) {
   if (question.detail) {
     const detail = element("pre", "", question.detail);
     detail.tabIndex = 0;
-    detail.setAttribute("role", "region");
+    detail.setAttribute("role", "group");
     detail.setAttribute("aria-label", "What it is about");
     form.append(detail);
   }

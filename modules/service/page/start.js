@@ -48,6 +48,7 @@ message.addEventListener("keydown", function (event) {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); sendMessage(); }
 });
 log.addEventListener("scroll", scrolled, { passive: true });
+new ResizeObserver(keepEndInSight).observe(log);
 
 document.addEventListener("keydown", function (event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) { return; }
