@@ -180,6 +180,14 @@ def _questions(page: Page) -> Found:
     return found | {"visited": answered(page)}
 
 
+def _picture(page: Page, file: Path) -> Found:
+    ask(page, f"make a thumbnail of {file}")
+    answered(page)
+    image = page.locator(".gallery img")
+    image.wait_for()
+    return {"picture": image.evaluate("each => [each.naturalWidth, each.alt]")}
+
+
 def _documents(page: Page) -> Found:
     """A file that is dropped, once more, and one of a name that can't be."""
 
@@ -325,6 +333,7 @@ def main(chromium: str, axe: Path, url: str, token: str, gates: Path, folder: Pa
         found |= _answer(page)
         found |= _goes_on(visit, page)
         found |= _questions(page)
+        found |= _picture(page, gates.parent / "picture.png")
         found |= _documents(page)
         found |= _many(page)
         found |= _stopped(page)

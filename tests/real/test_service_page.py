@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from tests.command_line import ROOT, environment, plan, script, write_profile
 from tests.real.parts import NODE_PACKAGES, PYTHON_PARTS
@@ -61,7 +62,7 @@ GRAPH = json.dumps(
 
 def calls(tool: str, arguments: str = "") -> str:
     """A plan that answers with what a tool gives."""
-    return plan(f"return f'FINAL_ANSWER: {{await tools.{tool}({arguments})}}'")
+    return plan(f"given = await tools.{tool}({arguments})\nreturn f'FINAL_ANSWER: {{given}}'")
 
 
 def sums(number: int) -> str:
@@ -76,6 +77,7 @@ REPLIES = [
     calls("hold", "name='first'"),
     calls("table"),
     calls("page"),
+    calls("create_thumbnail", "image_path=PICTURE"),
     *(sums(number + 1) for number in range(PLANS)),
     calls("hold", "name='never'"),
     GRAPH,
@@ -93,6 +95,7 @@ Found = dict[str, Any]
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("page")
     (home / "gates").mkdir()
+    Image.new("RGB", (300, 200), "teal").save(home / "picture.png")
     return home
 
 
@@ -110,7 +113,8 @@ def url(home: Path) -> Iterator[str]:
     profile.write_text(profile.read_text(encoding="utf-8") + limits, encoding="utf-8")
     words = ["serve", "--port", "0", "--json", "--token-env", "PAGE_TOKEN", "--drain-seconds", "1"]
     approved = ["--approve", "asking.table", "--approve", "asking.page"]
-    model = ["--profile", str(profile), "--model", script(home, REPLIES)]
+    replies = [each.replace("PICTURE", repr(str(home / "picture.png"))) for each in REPLIES]
+    model = ["--profile", str(profile), "--model", script(home, replies)]
     with subprocess.Popen(
         [sys.executable, str(ROOT / "agent.py"), *words, *approved, *model],
         env=environment(home, PAGE_TOKEN=TOKEN),
@@ -189,7 +193,7 @@ def test_a_run_is_seen_and_answered_in_every_tab_and_goes_on_over_reload_and_los
     assert any("hold" in row for row in found["before"])
     assert any("hold" in row for row in found["after"])
     assert found["once"] == ["prices", "go ahead"]
-    assert "The run goes on" in found["lost"]
+    assert "tries again" in found["lost"]
     assert found["both"] == ["first is open"] * 2
 
 
@@ -199,6 +203,10 @@ def test_forms_are_checked_and_addresses_shown_but_not_opened(found: Found) -> N
     assert "bank.example" in found["address"]
     assert "https://bank.example/grant?id=7" in found["address"]
     assert "accept" in found["visited"]
+
+
+def test_pictures_of_tools_are_drawn(found: Found) -> None:
+    assert found["picture"] == [100, "Picture by math.create_thumbnail"]
 
 
 def test_dropped_files_become_documents_and_what_can_not_says_why(found: Found, home: Path) -> None:

@@ -156,7 +156,7 @@ async function follow(run, opened, ended) {
   let failed = null;
   try {
     await followRun(run, opened, ended.signal, take, function (problem) {
-      showBanner(problem ? problem.message + " The run goes on; its events are asked for again." : "");
+      showBanner(problem ? problem.message + " The page tries again by itself." : "");
     });
   } catch (problem) { failed = problem; }
   if (ended.signal.aborted) { return; }

@@ -12,7 +12,7 @@ function makeSpan(kind, name, at) {
 function makeRun(id, request) {
   const now = Date.now() / 1000;
   const span = makeSpan("run", request || "", now);
-  return { id: id, last: 0, conversation: null, span: span, answer: "", status: "queued", place: null, message: "", isDone: false,
+  return { id: id, last: 0, at: now, conversation: null, span: span, answer: "", status: "queued", place: null, message: "", isDone: false,
     problem: null, usage: null, doing: "", questions: new Map(), parts: new Map(), pictures: [], calls: new Map(),
     root: { span: span, plan: null, asking: null }, changed: new Set(), counts: { plan: 0, call: 0 } };
 }
@@ -28,7 +28,10 @@ function addEvent(run, event) {
   const place = typeof event.step === "string" && event.step ? partOf(run, event) : run.root;
   const read = READ[event.type];
   if (!read) { return; }  /* a newer service may tell what this page does not know */
-  try { read(run, event, place); } catch (error) { console.error(event.type, error); }  /* what comes next is told all the same */
+  try {
+    read(run, event, place);
+    run.at = event.at;
+  } catch (error) { console.error(event.type, error); }  /* what comes next is told all the same */
 }
 function change(run, span) { run.changed.add(span); }
 function begin(run, parent, kind, name, at) {
@@ -269,13 +272,15 @@ const READ = {
   },
   error: function (run, event) { run.problem = event.problem || { detail: "The run failed." }; change(run, run.span); },
   "response.done": function (run, event) {
+    /* Of a run that was left by a killed service, the end is told when it is read. */
+    const at = event.seconds > 0 ? event.at : run.at;
     [run.root].concat([...run.parts.values()]).forEach(function (place) {
-      endAsking(run, place, "open", event.at);
-      endPlan(run, place, { done: "ok", interrupted: "open" }[event.status] || "failed", event.at);
+      endAsking(run, place, "open", at);
+      endPlan(run, place, { done: "ok", interrupted: "open" }[event.status] || "failed", at);
     });
-    run.calls.forEach(function (span) { end(run, span, "open", event.at); });
-    run.parts.forEach(function (part) { end(run, part.span, part.span.state === "waiting" ? "skipped" : "open", event.at); });
-    run.questions.forEach(function (asked) { end(run, asked.span, "open", event.at); });
+    run.calls.forEach(function (span) { end(run, span, "open", at); });
+    run.parts.forEach(function (part) { end(run, part.span, part.span.state === "waiting" ? "skipped" : "open", at); });
+    run.questions.forEach(function (asked) { end(run, asked.span, "open", at); });
     run.questions.clear();
     run.status = event.status;
     run.message = event.message || "";
@@ -284,8 +289,8 @@ const READ = {
     if (typeof event.answer === "string") { run.answer = event.answer; }
     run.span.tokens = (run.usage.input_tokens || 0) + (run.usage.output_tokens || 0);
     run.span.cost = run.usage.cost || 0;
-    end(run, run.span, event.status === "done" ? "ok" : event.status === "interrupted" ? "open" : "failed", event.at);
-    if (typeof event.seconds === "number") { run.span.seconds = event.seconds; }
+    end(run, run.span, event.status === "done" ? "ok" : event.status === "interrupted" ? "open" : "failed", at);
+    if (event.seconds > 0) { run.span.seconds = event.seconds; }
     run.doing = "";
     run.isDone = true;
   },
