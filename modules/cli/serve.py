@@ -11,6 +11,7 @@ from modules.cli.composition import guide_for
 from modules.cli.parser import add_approve_option, command_parser, read_words, seconds
 from modules.cli.surroundings import Options, Surroundings
 from modules.service.agents import AgentSetting
+from modules.service.http.app import Extras
 from modules.service.http.serving import DRAIN_SECONDS, ServiceSetting, listen, serve, url_of
 from modules.service.http.tokens import FORM, Tokens, read_tokens
 from modules.service.page import page
@@ -130,7 +131,8 @@ def serve_agent(around: Surroundings) -> ExitCode:
             around.print_json({"url": url, "pid": os.getpid()})
         around.complaints.say("serve", f"listening on {url}; Ctrl-C ends it")
 
-    return around.run(serve(setting, agents, listening, around.remark, tell, page=page()))
+    extras = Extras(page=page())
+    return around.run(serve(setting, agents, listening, around.remark, tell, lambda runs: extras))
 
 
 def _agents(around: Surroundings, tokens: Tokens) -> AgentSetting:

@@ -98,6 +98,10 @@ def answered(page: Page) -> str:
     return page.locator("article.answer").last.inner_text()
 
 
+def _used(page: Page) -> str:
+    return page.locator("#used").inner_text()
+
+
 def _token(visit: Visit) -> Found:
     """A wrong token, and then the right one."""
     page = visit.context.new_page()
@@ -115,9 +119,16 @@ def _answer(page: Page) -> Found:
     ask(page, "prices")
     answered(page)
     body = page.locator("article.answer .markdown")
+    work, used = page.locator(".work summary").inner_text(), [_used(page)]
+    page.reload()
+    page.locator(".work").wait_for()
+    page.locator("#used:not(:empty)").wait_for()
+    used.append(_used(page))
     page.locator(".code button").click()
     page.locator(".code button", has_text="Copied").wait_for()
     return {
+        "work": work,
+        "used": used,
         "drawn": [body.locator(tag).count() for tag in ("table", "ol", "pre", "strong", "h3")],
         "links": [each.get_attribute("href") for each in body.locator("a").all()],
         "rel": body.locator("a").first.get_attribute("rel"),

@@ -72,8 +72,11 @@ def sums(number: int) -> str:
     return plan(f"await asyncio.gather(*[{added}])\nreturn '{word}'")
 
 
-REPLIES = [
-    plan(f"return 'FINAL_ANSWER: ' + {ANSWER!r}"),
+ANSWERS = plan(f"return 'FINAL_ANSWER: ' + {ANSWER!r}")
+USED = {"input_tokens": 3_100, "output_tokens": 400, "cost": 0.02}
+
+REPLIES: list[str | dict[str, object]] = [
+    {"text": ANSWERS, "usage": USED},
     calls("hold", "name='first'"),
     calls("table"),
     calls("page"),
@@ -84,7 +87,7 @@ REPLIES = [
     calls("hold", "name='second'"),
     calls("hold", "name='second'"),
     plan("return 'FINAL_ANSWER: at the same time'"),
-    *[plan(f"return 'FINAL_ANSWER: ' + {ANSWER!r}")] * 2,
+    *[ANSWERS] * 2,
 ]
 """In the order in which `service_visit` asks."""
 
@@ -113,8 +116,8 @@ def url(home: Path) -> Iterator[str]:
     profile.write_text(profile.read_text(encoding="utf-8") + limits, encoding="utf-8")
     words = ["serve", "--port", "0", "--json", "--token-env", "PAGE_TOKEN", "--drain-seconds", "1"]
     approved = ["--approve", "asking.table", "--approve", "asking.page"]
-    replies = [each.replace("PICTURE", repr(str(home / "picture.png"))) for each in REPLIES]
-    model = ["--profile", str(profile), "--model", script(home, replies)]
+    named = json.dumps(REPLIES).replace("PICTURE", f"'{home / 'picture.png'}'")
+    model = ["--profile", str(profile), "--model", script(home, json.loads(named))]
     with subprocess.Popen(
         [sys.executable, str(ROOT / "agent.py"), *words, *approved, *model],
         env=environment(home, PAGE_TOKEN=TOKEN),
@@ -182,6 +185,14 @@ def test_markdown_is_laid_out_and_nothing_in_it_acts(found: Found) -> None:
     assert found["copied"] == 'print("42")'
     assert found["sources"] == ["notes.md", "https://example.org/prices"]
     assert found["title"] == "prices"
+
+
+def test_what_a_run_and_the_conversation_have_used_is_told_also_after_a_reload(
+    found: Found,
+) -> None:
+    assert "1 plan · " in found["work"]
+    assert "3,500 tokens · $0.0200" in found["work"]
+    assert found["used"] == ["3,500 tokens · $0.0200"] * 2
 
 
 def test_a_run_is_seen_and_answered_in_every_tab_and_goes_on_over_reload_and_lost_connection(

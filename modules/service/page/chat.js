@@ -65,7 +65,11 @@ async function openConversation(id) {
     await drawKept(id, ended.signal);
   } catch (problem) {
     if (ended.signal.aborted) { return; }
-    if (problem.status === 404) { showProblem("There is no such conversation any more."); return; }
+    if (problem.status === 404) {
+      openConversation(null);
+      showProblem("There is no such conversation any more; here a new one begins.");
+      return;
+    }
     showProblem(problem.message);
   } finally {
     if (!ended.signal.aborted) { log.removeAttribute("aria-busy"); }
@@ -210,7 +214,8 @@ async function lookAgain() {
 async function sendMessage() {
   const text = message.value.trim();
   if (!text) { message.focus(); return; }
-  if (chat.view) { showProblem("One request at a time: wait for this answer, or stop it."); return; }
+  const button = document.getElementById("send");
+  if (chat.view || button.disabled) { showProblem("One request at a time: wait for this answer, or stop it."); return; }
   showProblem("");
   const ended = chat.ended;
   const asked = { message: text, on_disconnect: "continue" };
@@ -222,7 +227,6 @@ async function sendMessage() {
   fitMessage();
   chat.isNear = true;
   keepEndInSight();
-  const button = document.getElementById("send");
   button.disabled = true;
   try {
     const response = await send("POST", "chat", { json: asked, signal: ended.signal });

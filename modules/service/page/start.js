@@ -84,9 +84,12 @@ document.addEventListener("drop", function (event) {
   addFiles(event.dataTransfer.files);
 });
 
+/* The conversation that the address names; null for a new one. */
+function idOfAddress() {
+  try { return decodeURI(location.hash.slice(1)) || null; } catch { return null; }  /* half an escape */
+}
 window.addEventListener("hashchange", function () {
-  const id = decodeURI(location.hash.slice(1));
-  if ((id || null) !== chat.id) { openConversation(id || null); }
+  if (idOfAddress() !== chat.id) { openConversation(idOfAddress()); }
 });
 document.addEventListener("visibilitychange", look);
 setInterval(look, LOOK_SECONDS * 1000);
@@ -98,8 +101,8 @@ async function look() {
 
 /* Begins, and once more when there is a token; what the user has begun meanwhile stays. */
 function beginPage() {
-  const kept = keptRun(), id = decodeURI(location.hash.slice(1));
-  openConversation(id || null);
+  const kept = keptRun(), id = idOfAddress();
+  openConversation(id);
   if (!id && kept) { follow(makeRun(kept, ""), null, chat.ended); }
   refreshList();
   getJson("profiles").then(showProfiles).catch(function () { /* the one profile does */ });
