@@ -2,8 +2,8 @@
 
 `python -m tests.real.service_visit CHROMIUM AXE URL TOKEN GATES [FOLDER]`, with the Python that has
 Playwright. GATES is where the service's gated server looks for what may go on. Into FOLDER go
-pictures in three widths, light and dark. `tests.real.test_service_page` writes the model's replies
-in the order of the requests here.
+the same, and pictures in three widths, light and dark. `tests.real.test_service_page` writes the
+model's replies in the order of the requests here.
 """
 
 import json
@@ -360,8 +360,10 @@ def main(chromium: str, axe: Path, url: str, token: str, gates: Path, folder: Pa
 def _run(words: Sequence[str]) -> None:
     chromium, axe, url, token, gates, *folder = words
     shots = Path(folder[0]) if folder else None
-    found = main(chromium, Path(axe), url, token, Path(gates), shots)
-    sys.stdout.write(json.dumps(found) + "\n")
+    found = json.dumps(main(chromium, Path(axe), url, token, Path(gates), shots))
+    if shots is not None:
+        (shots / "found.json").write_text(found, encoding="utf-8")
+    sys.stdout.write(found + "\n")
 
 
 if __name__ == "__main__":

@@ -236,10 +236,10 @@ async function sendMessage() {
     request.remove();
     if (!log.childNodes.length) { showEmpty(); }
     if (!message.value) { message.value = text; fitMessage(); }
-    showProblem(problem.status === 409
-      ? "This conversation is answering another request, perhaps of another tab. It is shown here; send yours when it is done."
-      : problem.message);
-    if (problem.status === 409) { chat.known = chat.known || "[]"; lookAgain().catch(function () { /* told already */ }); }
+    if (problem.status !== 409) { showProblem(problem.message); return; }
+    chat.known = chat.known || "[]";
+    await lookAgain().catch(function () { /* it is told all the same */ });
+    showProblem("This conversation is answering another request, perhaps of another tab. It is shown here; send yours when it is done.");
   } finally {
     button.disabled = false;
   }
