@@ -30,7 +30,7 @@ from core.ports import (
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
 from core.provenance.permissions import Permissions
-from core.run.chosen_tools import ChosenTools, is_known
+from core.run.chosen_tools import ChosenTools, WithoutServer, is_known
 from core.run.timeout import RequestTimeout
 from core.run.working_memory import WorkingMemory
 from core.session import MultiMCP
@@ -63,6 +63,7 @@ from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
 from modules.sandbox import Sandbox
 from modules.session.attached.attachments import Attached, read_attachments
+from modules.session.brought import NOTHING_BROUGHT, Brought
 from modules.session.current import CurrentSession
 from modules.session.history import exchanges, leave_kept
 from modules.session.ids import check_session_id
@@ -274,14 +275,15 @@ class Conversation:
         texts: tuple[TextInput, ...] = (),
         by_hand: ByHand = NOTHING_BY_HAND,
         graph: TaskGraph | None = None,
+        brought: Brought = NOTHING_BROUGHT,
     ) -> RunOutcome:
         """Run one request to its end; `interrupt` ends it at any moment.
 
         `by_hand` takes over a part of the run. `graph` is one of the user's, which is run in place
-        of any other plan. Images that the request names (`@photo.png`) go with
-        it, and so do `texts`, whoever may have written them. A greeting, and a request for help,
-        get the page that helps (`modules.models.offline.welcome`): no model is asked, no server
-        started, nothing kept.
+        of any other plan. Images that the request names (`@photo.png`) go with it, and so do
+        `texts`, whoever may have written them, and what is `brought`. A greeting, and a request for
+        help, get the page that helps (`modules.models.offline.welcome`): no model is asked, no
+        server started, nothing kept.
 
         Raises:
             StorageError: the session that was asked for can't be read.
@@ -292,10 +294,10 @@ class Conversation:
             may_repair = self.model.traits.reads_text
             self._expected = ExpectedAnswer(schema, may_repair=may_repair)
         if (seconds := self._demands.timeout_seconds) is None:
-            outcome = await self._ask(request, texts, by_hand, graph)
+            outcome = await self._ask(request, texts, by_hand, graph, brought)
         else:
             with RequestTimeout(seconds, self.interrupt) as limit:
-                outcome = limit.settle(await self._ask(request, texts, by_hand, graph))
+                outcome = limit.settle(await self._ask(request, texts, by_hand, graph, brought))
         return outcome if self._expected is None else self._expected.settle(outcome)
 
     async def _ask(
@@ -304,6 +306,7 @@ class Conversation:
         texts: tuple[TextInput, ...],
         by_hand: ByHand,
         graph: TaskGraph | None,
+        brought: Brought,
     ) -> RunOutcome:
         if by_hand.is_plain and graph is None and asks_for_help(request):
             return await self._help()
@@ -311,7 +314,7 @@ class Conversation:
             graph = self._team.named_workflow(request)
         try:
             async with self._within_budgets() as settle:
-                return settle(await self._run(request, texts, by_hand, graph))
+                return settle(await self._run(request, texts, by_hand, graph, brought))
         except BudgetSpent as error:  # before there was a run
             message = f"No answer: {sentence(str(error))}"
             return RunOutcome("no_answer", None, message, budget=error.budget)
@@ -346,9 +349,12 @@ class Conversation:
         texts: tuple[TextInput, ...],
         by_hand: ByHand,
         graph: TaskGraph | None,
+        brought: Brought,
     ) -> RunOutcome:
         # A task of its own: servers that start for the first time may take long.
-        self._preparation = asyncio.create_task(self._prepare(request, texts, by_hand, graph))
+        self._preparation = asyncio.create_task(
+            self._prepare(request, texts, by_hand, graph, brought)
+        )
         try:
             await asyncio.wait({self._preparation})
             if self._preparation.cancelled():
@@ -381,6 +387,7 @@ class Conversation:
         texts: tuple[TextInput, ...],
         by_hand: ByHand,
         graph: TaskGraph | None,
+        brought: Brought,
     ) -> "_Prepared":
         """What a run works with: the session as it is on the disk, and the tools."""
         memory = self.session.memory
@@ -393,9 +400,11 @@ class Conversation:
             learnt := await self._recollection.learn(request, memory.session_id)
         ):
             await self._listener(Notice("memory", learnt))
-        provenance = self._provenance(items, texts, by_hand.said)
-        history = exchanges(items) if items else ()
+        provenance = self._provenance(items, texts, by_hand.said, brought)
+        history = (*brought.history, *exchanges(items))
         guided = await self._guided(request)
+        if brought.instructions and self.model.traits.reads_text:
+            guided = guided.saying(brought.instructions)
         self._dispatcher.begin_run()
         await self._dispatcher.recall()
         dispatcher: Dispatcher = self._dispatcher
@@ -405,8 +414,11 @@ class Conversation:
             known = self._dispatcher.catalog
             needed = await asyncio.to_thread(servers_to_ask, request, unlearned, known, history)
             await self._dispatcher.initialize(needed)
+        if (without := self._demands.without) is not None:
+            dispatcher = WithoutServer(dispatcher, without)
         servers = {tool.server for tool in dispatcher.catalog}
         told = self._dispatcher.server_descriptions()
+        told.pop(without or "", None)
         remember = None  # for a planner that reads no prompt
         if self.model.traits.reads_text:
             remember = await self._recollection.remembering(
@@ -433,7 +445,7 @@ class Conversation:
             model=self.model,
             parts=parts if by_hand.is_plain else by_hand.parts(parts),
             history=history,
-            images=attached.images,
+            images=(*attached.images, *brought.images),
             texts=texts,
             provenance=provenance,
             readable=guided.variables,
@@ -469,11 +481,16 @@ class Conversation:
         return ChosenTools(self._dispatcher, names)
 
     def _provenance(
-        self, items: Sequence[MemoryItem], texts: tuple[TextInput, ...], said: str
+        self,
+        items: Sequence[MemoryItem],
+        texts: tuple[TextInput, ...],
+        said: str,
+        brought: Brought,
     ) -> Provenance | None:
         """What is known of where values come from: it grows with the session.
 
-        `texts` go with the request, and the user has `said` something beside it.
+        `texts` go with the request, and the user has `said` something beside it. Who wrote what
+        stands in the answers that are `brought`, nobody knows any more.
         """
         if self._policy is None:
             return None
@@ -482,8 +499,11 @@ class Conversation:
         self._known.recall(items)
         for text in texts:
             self._known.given(text.text)
-        if said:
-            self._known.user_said(said)
+        for exchange in brought.history:
+            if exchange.answer:
+                self._known.reminded(exchange.answer)
+        for words in filter(None, (said, brought.instructions)):
+            self._known.user_said(words)
         ask = self._ask_leave
         if ask is not None:
             ask = leave_kept(ask, self.session.keep, self._redactor)

@@ -9,9 +9,10 @@ import itertools
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from config.models_file import load_models
 from config.schema import AgentProfile
@@ -40,13 +41,18 @@ from core.team.graph import TaskGraph
 from core.turn import RunOutcome, TextInput
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
+from modules.planning.answer_schema import AnswerSchema
 from modules.planning.demands import Demands
 from modules.planning.guidance.guide import Guide
 from modules.sandbox import Sandbox, SandboxLimits
 from modules.service.questions import PersonQuestions, PutQuestion
+from modules.session.brought import NOTHING_BROUGHT, Brought
 from modules.team.entry import TeamEntry
 
 log = logging.getLogger(__name__)
+
+BROUGHT_TOKENS: Final = 16_000
+"""What a prompt tells at least of a history that is brought: who sends all of it wants it read."""
 
 
 @frozen
@@ -174,9 +180,29 @@ class Agent:
         Raises:
             UsageError: the id is not of a known form.
         """
-        made = AgentConversation(self, session_id, put_question)
-        self._conversations.append(made)
-        return made
+        return self._begun(AgentConversation(self, self.setting, session_id, put_question))
+
+    def unkept_conversation(
+        self, put_question: PutQuestion | None = None, schema: AnswerSchema | None = None
+    ) -> "AgentConversation":
+        """A conversation of which nothing is kept, and which knows nothing of other sessions.
+
+        Requests bring their history (`modules.session.brought`) and read no file. Answers
+        validate against `schema`. Who got it closes it.
+        """
+        setting, places = self.setting, self.setting.places
+        profile = setting.profile.without_memory()
+        room = max(profile.memory.prompt_tokens, BROUGHT_TOKENS)
+        memory = profile.memory.model_copy(update={"prompt_tokens": room})
+        profile = profile.model_copy(update={"memory": memory})
+        unkept = replace(setting, profile=profile, files_in=None)
+        without = memory_server_id(self.servers.specs, places.root)
+        demands = Demands(schema, without=without)
+        return self._begun(AgentConversation(self, unkept, None, put_question, demands))
+
+    def _begun(self, conversation: "AgentConversation") -> "AgentConversation":
+        self._conversations.append(conversation)
+        return conversation
 
     def forget(self, conversation: "AgentConversation") -> None:
         """Tell a conversation no more."""
@@ -239,9 +265,14 @@ class AgentConversation:
     """
 
     def __init__(
-        self, agent: Agent, session_id: str | None, put_question: PutQuestion | None
+        self,
+        agent: Agent,
+        setting: AgentSetting,
+        session_id: str | None,
+        put_question: PutQuestion | None,
+        demands: Demands | None = None,
     ) -> None:
-        setting, sandbox = agent.setting, agent.sandbox
+        sandbox = agent.sandbox
         profile, places = setting.profile, setting.places
         self._agent = agent
         self._listener: Emit | None = None
@@ -265,12 +296,13 @@ class AgentConversation:
             None if asked is None else asked.allow,
             profile.document_folders(places.home),
             memory_server_id(agent.servers.specs, places.root),
-            Demands(),
+            demands,
             Permissions(places.permissions_file, profile.agent.id, setting.redactor, log.warning),
             setting.guide,
             TeamEntry(agent.named_model, None if asked is None else asked.ask_for, places.home),
             setting.files_in,
             owns_parts=False,
+            home=places.home,
         )
 
     @property
@@ -289,6 +321,7 @@ class AgentConversation:
         listener: Emit,
         texts: tuple[TextInput, ...] = (),
         graph: TaskGraph | None = None,
+        brought: Brought = NOTHING_BROUGHT,
     ) -> RunOutcome:
         """Answer one request; `listener` hears every event of the run, and what servers say.
 
@@ -301,7 +334,7 @@ class AgentConversation:
             raise RuntimeError("a conversation answers one request at a time")
         self._listener = listener
         try:
-            return await self.conversation.ask(request, texts, graph=graph)
+            return await self.conversation.ask(request, texts, graph=graph, brought=brought)
         finally:
             self._listener = None
             self._calls.clear()
