@@ -1,0 +1,158 @@
+"""What goes back on the connection of a completion: all in one piece, or as a stream of events."""
+
+import asyncio
+import json
+from collections.abc import Coroutine, Mapping
+from typing import Final
+
+from starlette.types import Receive, Scope, Send
+
+from core.base.redaction import Redactor
+from core.events import Event, ModelWriting, RunFinished, RunStarted, SubtaskEvent
+from core.turn import RunOutcome
+from core.values import JsonObject
+from modules.service.openai_form.asked import Asked
+from modules.service.openai_form.errors import Refused, json_response
+from modules.service.openai_form.told import Answer, Completion
+from modules.terminal.wording import Lines, part_lines, verbose_lines
+
+KEEP_ALIVE_SECONDS: Final = 15.0
+"""A stream in which nothing happens gets a comment, which clients skip, after so long."""
+
+SEND_SECONDS: Final = 30.0
+"""A client that does not read for so long is gone."""
+
+STEPS_CHARACTERS_MAX: Final = 200_000
+"""No more than that is told of one run's steps."""
+
+HEADING: Final = "Steps:\n\n"
+MARGIN: Final = "    "
+"""What stands before each line of the steps. It makes them code to who reads them as markdown:
+they may quote anybody, and an image in them would be loaded from wherever it points to."""
+
+
+class ClientGone(Exception):
+    """The client does not read any more."""
+
+
+class Reply:
+    """Sends one completion; `begin` is its first word, `end` or `fail` its last."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        asked: Asked,
+        completion: Completion,
+        headers: Mapping[str, str],
+        redactor: Redactor,
+    ) -> None:
+        """Send nothing yet; `redactor` goes over what is told of steps."""
+        self._scope, self._receive, self._send = scope, receive, send
+        self._asked = asked
+        self._completion = completion
+        self._headers = dict(headers)
+        self._redactor = redactor
+        self._has_begun = False
+        self._steps = ""
+        self._told_steps = 0
+        self._news = asyncio.Event()
+
+    async def begin(self) -> None:
+        """Begin the stream, where one is wanted: from now on errors are told in it."""
+        if not self._asked.is_stream:
+            return
+        sent = {
+            "content-type": "text/event-stream; charset=utf-8",
+            "cache-control": "no-store",
+            "x-accel-buffering": "no",  # a proxy that gathers would hold the stream back
+            **self._headers,
+        }
+        encoded = [(name.encode(), value.encode()) for name, value in sent.items()]
+        self._has_begun = True
+        await self._send({"type": "http.response.start", "status": 200, "headers": encoded})
+        await self._piece(self._completion.first())
+
+    def hear(self, event: Event) -> None:
+        """Note a step of the run, if steps are told."""
+        if not self._asked.tells_steps or len(self._steps) > STEPS_CHARACTERS_MAX:
+            return
+        for stage, text in _lines(event):
+            told = f"[{stage}] {self._redactor.text(text)}"
+            self._steps += "".join(f"{MARGIN}{line}\n" for line in told.splitlines())
+        self._news.set()
+
+    async def following(self, work: Coroutine[None, None, RunOutcome]) -> RunOutcome:
+        """The outcome of the run; meanwhile its steps are told, or that it goes on."""
+        run = asyncio.create_task(work)
+        run.add_done_callback(lambda _: self._news.set())
+        try:
+            while not run.done():
+                await self._tell_news()
+            return run.result()
+        finally:
+            run.cancel()
+            await asyncio.wait({run})
+
+    async def _tell_news(self) -> None:
+        try:
+            async with asyncio.timeout(KEEP_ALIVE_SECONDS):
+                await self._news.wait()
+        except TimeoutError:
+            if self._has_begun:
+                await self._write(b": keep-alive\n\n")
+            return
+        self._news.clear()
+        if self._has_begun:
+            await self._tell_steps()
+
+    async def _tell_steps(self) -> None:
+        heading = "" if self._told_steps else HEADING
+        if new := self._steps[self._told_steps :]:
+            self._told_steps = len(self._steps)
+            await self._piece(self._completion.thought(heading + new))
+
+    async def end(self, answer: Answer) -> None:
+        """Send the answer."""
+        if not self._has_begun:
+            reasoning = HEADING + self._steps if self._steps else ""
+            whole = self._completion.whole(answer, reasoning)
+            response = json_response(whole, headers=self._headers)
+            await response(self._scope, self._receive, self._send)
+            return
+        await self._tell_steps()
+        for piece in self._completion.rest(answer):
+            await self._piece(piece)
+        await self._write(b"data: [DONE]\n\n", is_last=True)
+
+    async def fail(self, refused: Refused) -> None:
+        """Send an error; in a stream it is a piece of its own, at which clients raise theirs."""
+        if not self._has_begun:
+            refused.headers |= self._headers
+            await refused.response(self._scope, self._receive, self._send)
+            return
+        await self._piece(refused.document)
+        await self._write(b"data: [DONE]\n\n", is_last=True)
+
+    async def _piece(self, piece: JsonObject) -> None:
+        await self._write(b"data: %s\n\n" % json.dumps(piece).encode())
+
+    async def _write(self, data: bytes, *, is_last: bool = False) -> None:
+        body = {"type": "http.response.body", "body": data, "more_body": not is_last}
+        try:
+            async with asyncio.timeout(SEND_SECONDS):
+                await self._send(body)
+        except TimeoutError:
+            raise ClientGone from None
+
+
+def _lines(event: Event) -> Lines:
+    """What a step says; pieces of a reply, and beginning and end of the run, say nothing."""
+    match event:
+        case SubtaskEvent(subtask, _, inner):
+            return part_lines(subtask, _lines(inner))
+        case ModelWriting() | RunStarted() | RunFinished():
+            return []
+        case _:
+            return [line for line in verbose_lines(event) if line[0] != "strategy"]

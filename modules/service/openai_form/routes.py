@@ -1,0 +1,278 @@
+"""`GET /v1/models` and `POST /v1/chat/completions`: the routes, and a run behind them.
+
+A run belongs to its connection: nobody could ask for it later. It is cancelled when the client goes
+away, or does not read what it is sent.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Final, TypeAlias
+
+from pydantic_core import from_json
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from config.settings import SettingsError
+from core.base.json_text import Json, excess
+from core.base.text import did_you_mean, near_names
+from core.errors import CortexError, UsageError, UserError
+from core.events import Event
+from core.run.execution import ExecutionContext, begin, working
+from core.turn import RunOutcome
+from modules.service.openai_form.asked import Asked, read_asked
+from modules.service.openai_form.errors import NO_RETRY, PREFIX, Refused, json_response
+from modules.service.openai_form.pictures import read_pictures
+from modules.service.openai_form.reply import ClientGone, Reply
+from modules.service.openai_form.told import Completion, answer_of, model_named, model_told
+from modules.service.pool import AgentPool, Busy, User, profile_files
+from modules.service.questions import PersonAnswer, PersonQuestion
+from modules.session.brought import Brought
+
+log = logging.getLogger(__name__)
+
+BODY_BYTES_MAX: Final = 32 * 1024 * 1024
+"""The largest body: five pictures of a usual size as Base64."""
+
+RETRY_SECONDS: Final = 5
+"""When to come again where all is in use."""
+
+METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+UserOf: TypeAlias = Callable[[Request], User]
+"""Whose request it is; tokens have been checked before."""
+
+Admit: TypeAlias = Callable[[User], AbstractAsyncContextManager[object]]
+"""Within it a run may go on.
+
+Raises:
+    Busy: there are as many as may be, or none is begun any more.
+"""
+
+
+@asynccontextmanager
+async def unlimited(user: User) -> AsyncGenerator[None]:
+    """Any number of runs."""
+    yield
+
+
+def openai_routes(pool: AgentPool, user_of: UserOf, admit: Admit = unlimited) -> list[BaseRoute]:
+    """All that there is under `/v1`; what else is asked for there gets an error in its form."""
+    models = _Models(pool, user_of)
+    completions = _Completions(pool, user_of, admit, models)
+    return [
+        Route(f"{PREFIX}/models", models.all, methods=["GET"]),
+        Route(f"{PREFIX}/models/{{model:path}}", models.one, methods=["GET"]),
+        Route(f"{PREFIX}/chat/completions", completions, methods=["POST"]),
+        Route(f"{PREFIX}/{{rest:path}}", _nothing_there, methods=METHODS),
+    ]
+
+
+async def _nothing_there(request: Request) -> Response:
+    asked = f"{request.method} {request.url.path}"[:200]
+    there = f"GET {PREFIX}/models and POST {PREFIX}/chat/completions"
+    return Refused(404, f"{asked!r} is not served; there are {there}", code="unknown_url").response
+
+
+class _Models:
+    """The profiles that a user may use, as models."""
+
+    def __init__(self, pool: AgentPool, user_of: UserOf) -> None:
+        self._pool = pool
+        self._user_of = user_of
+
+    async def all(self, request: Request) -> Response:
+        """The list of them."""
+        told = await asyncio.to_thread(self.told, self._user_of(request))
+        return json_response({"object": "list", "data": [*told.values()]})
+
+    async def one(self, request: Request) -> Response:
+        """One of them, by its id."""
+        id_ = str(request.path_params["model"])
+        try:
+            told = await asyncio.to_thread(self.told, self._user_of(request))
+            return json_response(told[self.profile_of(id_, told)])
+        except Refused as refused:
+            return refused.response
+
+    def told(self, user: User) -> dict[str, dict[str, Json]]:
+        """How each is told, by profile; reads the disk."""
+        files = profile_files(self._pool.setting.shared)
+        return {
+            name: model_told(name, file.stat().st_mtime if file.exists() else 0)
+            for name, file in files.items()
+            if user.profiles is None or name in user.profiles
+        }
+
+    def profile_of(self, id_: str, told: dict[str, dict[str, Json]]) -> str:
+        """The profile that a model is.
+
+        Raises:
+            Refused: there is none, or it is not for this user.
+        """
+        names = {model_named(profile): profile for profile in told}
+        if id_ in names:
+            return names[id_]
+        meant = did_you_mean(near_names(id_, names), f"there are: {', '.join(names)}")
+        shown = f"there is no model {id_[:80]!r}; {meant}"
+        raise Refused(404, shown, "model", "model_not_found")
+
+
+class _Completions:
+    """Answers the last message of a conversation that its client keeps; an ASGI application."""
+
+    def __init__(self, pool: AgentPool, user_of: UserOf, admit: Admit, models: _Models) -> None:
+        self._pool = pool
+        self._user_of = user_of
+        self._admit = admit
+        self._models = models
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Read the body, then answer as long as somebody is there."""
+        request = Request(scope, receive)
+        try:
+            user = self._user_of(request)
+            asked = await _asked_in(request)
+            told = await asyncio.to_thread(self._models.told, user)
+            profile = self._models.profile_of(asked.model, told)
+        except Refused as refused:
+            await refused.response(scope, receive, send)
+            return
+        except ClientDisconnect:
+            return
+        execution = begin(
+            request.headers.get("traceparent"),
+            request.headers.get("tracestate"),
+            user=user.name,
+            profile=profile,
+        )
+        completion = Completion.of(asked)
+        headers = {"traceparent": execution.traceparent, "x-request-id": completion.id}
+        reply = Reply(scope, receive, send, asked, completion, headers, self._pool.setting.redactor)
+        await _unless_gone(self._tell(user, profile, asked, reply, execution), receive)
+
+    async def _tell(
+        self, user: User, profile: str, asked: Asked, reply: Reply, execution: ExecutionContext
+    ) -> None:
+        """The answer, or why there is none."""
+        try:
+            with working(execution):
+                outcome, question = await self._run(user, profile, asked, reply)
+            await reply.end(answer_of(outcome, question, asked, execution.trace_id))
+        except ClientGone:
+            return
+        except Refused as refused:
+            await reply.fail(refused)
+        except Exception:
+            log.exception("a completion ended in a bug; trace %s", execution.trace_id)
+            told = f"the service has failed; its log tells of trace {execution.trace_id}"
+            await reply.fail(Refused(500, told, headers=NO_RETRY))
+
+    async def _run(
+        self, user: User, profile: str, asked: Asked, reply: Reply
+    ) -> tuple[RunOutcome, str | None]:
+        """How the run ended, and the question that ended it.
+
+        Raises:
+            Refused: it could not begin, or failed.
+        """
+        questions: list[str] = []
+
+        async def put(question: PersonQuestion) -> PersonAnswer | None:
+            """Nobody is there: a plan's question is the answer, and all else is not allowed."""
+            if question.kind == "question" and conversation.interrupt():
+                questions.append(question.text)
+                await asyncio.get_running_loop().create_future()  # until the run has ended
+            return None
+
+        async def hear(event: Event) -> None:
+            reply.hear(event)
+
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self._admit(user))
+                agent = await stack.enter_async_context(self._pool.agent(user, profile))
+                pictures = await asyncio.to_thread(read_pictures, asked)
+            except Busy as busy:
+                wait = {"retry-after": str(RETRY_SECONDS)}
+                raise Refused(503, str(busy), headers=wait) from None
+            except (UserError, SettingsError) as error:
+                raise _unusable(asked.model, user, str(error)) from None
+            conversation = agent.unkept_conversation(put, asked.schema)
+            stack.push_async_callback(conversation.aclose)
+            brought = Brought(asked.history, asked.instructions, pictures)
+            await reply.begin()
+            outcome = await reply.following(
+                _refusing(conversation.ask(asked.request, hear, brought=brought))
+            )
+        return outcome, questions[0] if questions else None
+
+
+def _unusable(model: str, user: User, why: str) -> Refused:
+    """The profile is wrong; who runs the service is told why, and nobody else."""
+    log.warning("the model %s can't be used: %s", model, why)
+    told = "the model can't be used just now"
+    return Refused(503, f"{told}: {why}" if not user.name else f"{told}; ask who runs the service")
+
+
+async def _refusing(work: Awaitable[RunOutcome]) -> RunOutcome:
+    try:
+        return await work
+    except UsageError as error:
+        raise Refused(400, str(error)) from None
+    except CortexError as error:
+        raise Refused(503, str(error), code="run_failed", headers=NO_RETRY) from None
+
+
+async def _asked_in(request: Request) -> Asked:
+    """What a request asks; it is read in slices, and looked at in a thread.
+
+    Raises:
+        Refused: it is too large, or can't be answered.
+        ClientDisconnect: the client went away.
+    """
+    data = bytearray()
+    async for piece in request.stream():
+        data += piece
+        if len(data) > BODY_BYTES_MAX:
+            told = f"the body has more than {BODY_BYTES_MAX // 2**20} MB; send less"
+            raise Refused(413, told)
+    counting = excess(bytes(data))
+    try:
+        while True:
+            next(counting)
+            await asyncio.sleep(0)
+    except StopIteration as counted:
+        if counted.value is not None:
+            raise Refused(400, f"the body holds {counted.value}; send less") from None
+    return await asyncio.to_thread(_read, bytes(data))
+
+
+def _read(data: bytes) -> Asked:
+    try:
+        value: Json = from_json(data, allow_inf_nan=False)
+    except ValueError as error:
+        raise Refused(400, f"the body is no JSON: {error}", code="invalid_json") from None
+    return read_asked(value)
+
+
+async def _unless_gone(work: Coroutine[None, None, None], receive: Receive) -> None:
+    """Do the work; cancel it when the client goes away, and wait for its end."""
+    working_on = asyncio.create_task(work)
+    leaving = asyncio.create_task(_gone(receive))
+    try:
+        await asyncio.wait({working_on, leaving}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        leaving.cancel()
+        working_on.cancel()
+        await asyncio.wait({leaving, working_on})
+    if not working_on.cancelled():
+        working_on.result()
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
