@@ -220,33 +220,36 @@ class RunBudget(Section):
     @model_validator(mode="before")
     @classmethod
     def _has_no_second_key(cls, found: object) -> object:
-        if cls is RunBudget and isinstance(found, dict):
+        if isinstance(found, dict):
             for name in {"tokens", "cost"} & cast("dict[object, object]", found).keys():
                 raise ValueError(f"what a run may have of {name} is 'llm.max_{name}', not here")
-            return cast("object", found)
-        return found
+        return cast("object", found)
 
 
-class SharedBudget(RunBudget):
+class SharedBudget(Section):
     """What several runs may spend together."""
 
     tokens: Count | None = Field(default=None, ge=1)
     """Tokens that models read and write."""
     cost: float | None = Field(default=None, strict=True, gt=0)
     """US dollars of models; each must have a known price then."""
+    calls: Count | None = Field(default=None, ge=1)
+    """Tool calls that are sent."""
+    seconds: float | None = Field(default=None, strict=True, gt=0)
+    """Wall time of runs; those at the same time add up."""
 
 
 class BudgetsSection(Section):
-    """What may be spent; a request that finds nothing left, or uses up the rest, ends with 3."""
+    """What may be spent by one run, by a session's runs, and by all of a CORTEX_HOME in a day.
+
+    `user` is the same for ever. A day is one of this machine's calendar. A request that finds
+    nothing left, or uses up the rest, ends with exit code 3.
+    """
 
     run: RunBudget = RunBudget()
-    """Of one request."""
     conversation: SharedBudget = SharedBudget()
-    """Of all requests of a session."""
     day: SharedBudget = SharedBudget()
-    """Of a user's day, by this machine's calendar."""
     user: SharedBudget = SharedBudget()
-    """Of a user for ever: of everything in the user's CORTEX_HOME, whichever profile it went by."""
 
     @property
     def are_set(self) -> bool:

@@ -6,7 +6,7 @@
     │   └── ConfigurationError   a file in config/ or an environment variable is wrong
     ├── WorldError           exit 1: something outside of us is down
     │   ├── ModelUnavailable     the language model can't be reached or refused the call
-    │   ├── BudgetSpent          a budget is used up: of a run, conversation, user or day
+    │   ├── BudgetSpent          exit 3: a budget of a run, conversation, user or day is used up
     │   ├── ServerError          an MCP server
     │   │   ├── ServerStartError     did not start, or did not finish its handshake
     │   │   │   └── EntryUnusable        its entry in the configuration has to be corrected
@@ -147,5 +147,7 @@ class CallRefused(CortexError):
 
 
 def exit_code_of(error: CortexError) -> ExitCode:
-    """By who must act: the user, or the world."""
+    """By who must act: the user, or the world; a request that may spend no more has no answer."""
+    if isinstance(error, BudgetSpent):
+        return ExitCode.NO_ANSWER
     return ExitCode.BAD_USAGE if isinstance(error, UserError) else ExitCode.WORLD_FAILED

@@ -225,9 +225,9 @@ class ToolCallKept:
 
 @frozen
 class ToolCallRefused:
-    """A call was not sent, because nobody who is trusted has asked for it or for a value in it.
+    """A call was not sent: nobody who is trusted asked for it or a value in it, or nobody pays.
 
-    `reason` is what the plan was told; see `core.provenance`.
+    `reason` is what the plan was told; see `core.provenance`, and `budgets` in the profile.
     """
 
     tool: str

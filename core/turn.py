@@ -140,7 +140,8 @@ class ToolCall:
     `tool` is the qualified `server.tool` name; `result` the value that the plan received, or
     the error text when `ok` is false; `seconds` is wall time. With `kept` nothing was sent: a
     plan that failed before made the same call, and `result` and `seconds` are what that took.
-    With `refused` nothing was sent either: nobody who is trusted has asked for it.
+    With `refused` nothing was sent either: nobody who is trusted has asked for it, or a budget is
+    used up.
     """
 
     tool: str

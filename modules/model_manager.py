@@ -216,11 +216,19 @@ class ModelManager:
                 )
             place = left[0]
 
-    def again(self) -> "ModelManager":
+    def again(self, max_cost: float | None = None) -> "ModelManager":
         """Another manager of the same models, with runs and counts of its own.
 
-        One of them closes the models, when all have ended.
+        A run of it may cost `max_cost` US dollars, where that is less. One of the managers closes
+        the models, when all have ended.
+
+        Raises:
+            ConfigurationError: the cost is limited, and that of a model is not known.
         """
+        limits = self._limits
+        if max_cost is not None:
+            least = max_cost if limits.max_cost is None else min(max_cost, limits.max_cost)
+            limits = replace(limits, max_cost=least)
         return ModelManager(
             self.models,
             self.reason,
@@ -228,7 +236,7 @@ class ModelManager:
             redactor=self._redactor,
             secrets=self.secrets,
             retries=self._retries,
-            limits=self._limits,
+            limits=limits,
             seed=self._seed,
             timing=self._timing,
         )

@@ -301,8 +301,8 @@ class AgentConversation:
             setting.guide,
             TeamEntry(agent.named_model, None if asked is None else asked.ask_for, places.home),
             setting.files_in,
+            places.home,
             owns_parts=False,
-            home=places.home,
         )
 
     @property
@@ -321,9 +321,12 @@ class AgentConversation:
         listener: Emit,
         texts: tuple[TextInput, ...] = (),
         graph: TaskGraph | None = None,
+        max_cost: float | None = None,
         brought: Brought = NOTHING_BROUGHT,
     ) -> RunOutcome:
         """Answer one request; `listener` hears every event of the run, and what servers say.
+
+        It may cost `max_cost` US dollars, where that is less than the profile allows.
 
         Raises:
             RuntimeError: another request is being answered.
@@ -332,12 +335,16 @@ class AgentConversation:
         """
         if self._listener is not None:
             raise RuntimeError("a conversation answers one request at a time")
+        if max_cost is not None:
+            self.conversation.model = self._agent.model.again(max_cost)
         self._listener = listener
         try:
             return await self.conversation.ask(request, texts, graph=graph, brought=brought)
         finally:
             self._listener = None
             self._calls.clear()
+            if max_cost is not None:
+                self.conversation.model = self._agent.model.again()
 
     def interrupt(self) -> bool:
         """Stop the request that is being answered; whether there was one."""

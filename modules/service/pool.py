@@ -40,11 +40,15 @@ _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 class Busy(Exception):
-    """What is asked for is in use; the text says what, and when to come again."""
+    """What is asked for is in use; the text says what to do. `problem` is its kind of problem."""
+
+    problem = "unavailable"
 
 
 class ConversationBusy(Busy):
     """The conversation answers another request."""
+
+    problem = "conversation-busy"
 
 
 class TooManyAgents(Busy):
@@ -147,6 +151,27 @@ class AgentPool:
         kept, self._agents = [*self._agents.values()], {}
         await asyncio.gather(*(each.agent.__aexit__(None, None, None) for each in kept))
 
+    def profiles_of(self, user: User) -> dict[str, Path]:
+        """The files of the profiles that the user may use, by their names."""
+        files = profile_files(self.setting.shared)
+        return {
+            name: file
+            for name, file in files.items()
+            if user.profiles is None or name in user.profiles
+        }
+
+    def check_profile(self, user: User, profile: str) -> Path:
+        """The file of a profile.
+
+        Raises:
+            UsageError: there is none of that name, or it is not the user's to use.
+        """
+        files = self.profiles_of(user)
+        if profile not in files:
+            meant = did_you_mean(near_names(profile, files), f"there are: {', '.join(files)}")
+            raise UsageError(f"there is no profile '{profile[:80]}'; {meant}")
+        return files[profile]
+
     def setting_of(self, user: User, profile: str = DEFAULT_PROFILE) -> AgentSetting:
         """What an agent of the user is made of.
 
@@ -154,15 +179,10 @@ class AgentPool:
             UsageError: there is no such profile, or it is not the user's to use.
             SettingsError: it can't be used.
         """
-        files = profile_files(self.setting.shared)
-        allowed = [name for name in files if user.profiles is None or name in user.profiles]
-        if profile not in allowed:
-            meant = did_you_mean(near_names(profile, allowed), f"there are: {', '.join(allowed)}")
-            raise UsageError(f"there is no profile '{profile[:80]}'; {meant}")
+        file = self.check_profile(user, profile)
         places = replace(self.setting.places, home=user.home(self.setting.shared.home))
         if profile == DEFAULT_PROFILE:
             return replace(self.setting, places=places)
-        file = files[profile]
         return replace(self.setting, places=places, profile=load_profile(file), profile_file=file)
 
     @asynccontextmanager

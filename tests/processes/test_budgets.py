@@ -186,8 +186,9 @@ def test_without_budgets_nothing_is_written(tmp_path: Path) -> None:
 def test_lines_of_a_pipe_share_the_budget_and_each_has_its_line(tmp_path: Path) -> None:
     options = with_budgets(tmp_path, "day: {tokens: 100}")
     model = script(tmp_path, [reply(SAYS_12, 60)] * 2)
-    done = agent(tmp_path, *options, "--model", model, stdin=b"one\ntwo\nthree\n")
+    done = agent(tmp_path, *options, "--model", model, stdin=b"one\ntwo\nthree\n/compact\n")
     assert done.code == 3
-    first, second, third = done.out.splitlines()
+    first, second, third, notes = done.out.splitlines()
     assert (first, second) == ("12", "12")
     assert third.startswith("[No answer: today's budget is spent: 120 of 100 tokens")
+    assert notes.startswith("[today's budget is spent: 120 of 100 tokens"), "nor beside requests"

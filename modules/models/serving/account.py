@@ -103,7 +103,7 @@ def limits_of(budgets: BudgetsSection) -> tuple[Limit, ...]:
     )
 
 
-def _limits(scope: BudgetScope, budget: RunBudget) -> list[Limit]:
+def _limits(scope: BudgetScope, budget: RunBudget | SharedBudget) -> list[Limit]:
     most: dict[Measure, float | None] = {"calls": budget.calls, "seconds": budget.seconds}
     if isinstance(budget, SharedBudget):
         most = {"tokens": budget.tokens, "cost": budget.cost, **most}
@@ -157,17 +157,14 @@ class Budgets:
         )
         try:
             await account.begin()
-        except BudgetSpent as error:
-            if error.budget is not None:
-                error.budget = replace(error.budget, is_before=True)
-            raise
-        watching = asyncio.create_task(account.watch(interrupt))
-        try:
-            yield account
+            watching = asyncio.create_task(account.watch(interrupt))
+            try:
+                yield account
+            finally:
+                watching.cancel()
+                await asyncio.wait({watching})
+                await account.close()
         finally:
-            watching.cancel()
-            await asyncio.wait({watching})
-            await account.close()
             await asyncio.to_thread(self._ledger.close)
 
     def _keys(self, profile: AgentProfile, session_id: str | None) -> Keys:
@@ -255,8 +252,10 @@ class RunAccount:
     async def begin(self) -> None:
         """Look whether there is something left of every budget; raises as `check`."""
         await self._write()
-        if (spent := self._error(_FOR_MODELS | _FOR_CALLS)) is not None:
-            raise spent
+        if (spent := self._error(_FOR_MODELS | _FOR_CALLS)) is None:
+            return
+        told = None if spent.budget is None else replace(spent.budget, is_before=True)
+        raise BudgetSpent(str(spent), told)
 
     async def check(self) -> None:
         """Look at what is spent by now, by others too; of calls, another may have been the last.

@@ -141,6 +141,18 @@ async def test_a_kept_call_is_told_as_such_and_marked_in_the_plans_record() -> N
     assert recorded == [[(False, 0.5)], [(True, first.seconds), (False, 0.5)]]
 
 
+async def test_only_calls_that_are_sent_count_in_a_budget() -> None:
+    run, paid = Run([("look", 1)], [("look", 1), ("look", 2)]), 0
+
+    async def spend_call() -> None:
+        nonlocal paid
+        paid += 1
+
+    run.fakes.spend_call = spend_call
+    await run.outcome()
+    assert paid == len(run.dispatcher.calls) == 2
+
+
 async def test_the_retry_is_told_what_it_may_repeat_at_no_cost() -> None:
     run = Run([("write", 1), ("look", 1)], [("assign", 2)], [("look", 1)])
     await run.outcome()

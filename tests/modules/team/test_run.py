@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from config.schema import RoleEntry, TeamSection
+from config.schema import BudgetsSection, RoleEntry, TeamSection
 from config.servers import ServerSpec
 from core.dispatch.known_tools import ToolCache
-from core.errors import UsageError
+from core.errors import SpentBudget, UsageError
 from core.events import (
     ActionChosen,
     Answered,
@@ -85,6 +85,7 @@ class Played:
         others: Mapping[str, ScriptedModel] | None = None,
         ruling: str = "",
         judged: Sequence[str] = (ENOUGH,),
+        budgets: BudgetsSection | None = None,
     ) -> None:
         def reply(request: ModelRequest) -> str | ModelReply:
             return replies(request.prompt)
@@ -95,7 +96,9 @@ class Played:
         text = [*([ruling] if ruling else []), *judged]
         self.model = ScriptedModel({"decision": [*paced, *([reply] * calls)], "text": text})
         self.talk = Conversation(
-            profile().model_copy(update={"team": team or TeamSection()}),
+            profile().model_copy(
+                update={"team": team or TeamSection(), "budgets": budgets or BudgetsSection()}
+            ),
             ModelManager(self.model, limits=limits or RunLimits()),
             servers or MultiMCP([server("able")]),
             Sandbox(),
@@ -103,6 +106,7 @@ class Played:
             self._hear,
             policy=policy,
             team=TeamEntry(self._chosen, person, home),
+            home=folder,
         )
 
     def _chosen(self, name: str) -> ModelManager:
@@ -255,6 +259,22 @@ async def test_all_parts_pay_from_one_budget(tmp_path: Path) -> None:
     assert outcome.graph is not None
     assert [*outcome.graph.results] == ["first", "next"]
     assert "has used 120 tokens, and 100 are allowed" in outcome.message
+    assert outcome.budget == SpentBudget("run", "tokens", 120, 100, "llm.max_tokens")
+
+
+async def test_a_call_that_no_part_may_send_any_more_ends_them_all(tmp_path: Path) -> None:
+    calls = plan("return f\"FINAL_ANSWER: {await tools.echo(text='two')}\"")
+    budgets = BudgetsSection.model_validate({"day": {"calls": 1}})
+    graph = TaskGraph("in a row", (FIRST, Subtask("next", "then that", after=("first",)),
+                                   Subtask("last", "at the end", after=("next",))))  # fmt: skip
+    played = Played(tmp_path, lambda _: calls, budgets=budgets)
+    outcome = await played.ask(graph)
+    assert (outcome.status, outcome.exit_code) == ("no_answer", 3)
+    assert outcome.budget == SpentBudget("day", "calls", 1, 1, "budgets.day.calls")
+    assert "today's budget is spent: 1 of 1 tool calls" in outcome.message
+    assert outcome.graph is not None
+    assert outcome.graph.results == {"first": "two"}
+    assert len(played.model.requests) == 2, "nobody is asked for another plan"
 
 
 async def test_an_address_that_a_part_found_is_not_opened_for_the_part_that_gets_it(

@@ -121,6 +121,20 @@ async def test_a_users_budget_counts_all_days_and_every_profile(tmp_path: Path) 
     assert (refused.scope, refused.spent) == ("user", 100)
 
 
+async def test_a_run_over_midnight_is_counted_on_both_days(tmp_path: Path) -> None:
+    user = User(tmp_path, with_budgets(day={"tokens": 100}))
+    manager = scripted(took(90), took(20))
+    async with user.budgets.begin(user.limits, "s", nothing_to_end) as account:
+        with manager.paying(account):
+            await manager.generate(DECISION)
+            user.now += DAY_SECONDS
+            await manager.generate(DECISION)
+    today = user.budgets.sums(user.limits)
+    assert (today["day"].tokens, today["user"].tokens) == (20, 110)
+    user.now -= DAY_SECONDS
+    assert user.budgets.sums(user.limits)["day"].tokens == 90
+
+
 async def test_a_request_is_held_back_when_another_process_has_spent_the_rest(
     tmp_path: Path,
 ) -> None:

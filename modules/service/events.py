@@ -1,0 +1,599 @@
+"""What a run tells over HTTP: named events of bounded size, made of those of the engine.
+
+The names are those of the chatbot backend's design (`supervisor.decided`, `tool.start`, …), with a
+few more for plans. Every event has a type below, which is also its schema in the OpenAPI document.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Final, Literal, NotRequired, TypeAlias
+
+from typing_extensions import TypedDict
+
+from core.base.clock import Clock
+from core.base.frozen import frozen
+from core.base.redaction import Redactor
+from core.events import (
+    ActionChosen,
+    Answered,
+    BoardChanged,
+    Event,
+    GraphPlanned,
+    Judged,
+    MessageSent,
+    ModelAnswered,
+    ModelAsked,
+    ModelFailed,
+    ModelReplaced,
+    ModelRetried,
+    Notice,
+    Observed,
+    PlanRepaired,
+    PlanWritten,
+    Replanned,
+    Retrying,
+    RoleChosen,
+    RunStarted,
+    ServerLogged,
+    SubtaskChanged,
+    SubtaskEvent,
+    ToolCallFinished,
+    ToolCallKept,
+    ToolCallProgress,
+    ToolCallRefused,
+    ToolCallStarted,
+)
+from core.team.graph import TaskGraph
+from core.turn import RunOutcome, ToolCall, Usage
+from core.values import Json, JsonObject
+from modules.service.questions import PersonQuestion
+from modules.terminal.answer import Room, plain_json
+
+EVENT_CHARACTERS_MAX: Final = 64_000
+"""About so much an event may take, images and answers aside: what is longer is cut."""
+
+IMAGE_CHARACTERS_MAX: Final = 4_000_000
+"""Base64 of a larger image is left out."""
+
+ANSWER_CHARACTERS_MAX: Final = 1_000_000
+"""A longer answer is cut."""
+
+
+class EventBase(TypedDict):
+    """What every event has; `step` and `attempt` where it belongs to a part of a graph."""
+
+    type: str
+    run: str
+    at: Annotated[float, "Unix time in seconds"]
+    step: NotRequired[str]
+    attempt: NotRequired[int]
+
+
+class RunQueued(EventBase):
+    """The run waits for its turn."""
+
+    place: int
+
+
+class RunBegun(EventBase):
+    """The request is being answered."""
+
+    conversation_id: str
+    request: str
+    model: str
+    trace_id: str
+
+
+class Thinking(EventBase):
+    """A model is asked."""
+
+    message: str
+    stage: str
+    model: str
+
+
+class Decided(EventBase):
+    """How the request will be answered."""
+
+    action: str
+    reason: str
+
+
+class PlanWrittenEvent(EventBase):
+    """A plan was written: Python."""
+
+    number: int
+    attempt_number: int
+    source: str
+
+
+class PlanRepairedEvent(EventBase):
+    """Mistakes in the plan were repaired before it ran."""
+
+    number: int
+    attempt_number: int
+    repairs: list[str]
+
+
+class PlanFailedEvent(EventBase):
+    """The plan failed, and another will be asked for."""
+
+    number: int
+    attempt_number: int
+    failure: str
+    lifelines_left: int
+
+
+class PlanObserved(EventBase):
+    """The plan ended in a text that the next one works on."""
+
+    number: int
+    text: str
+
+
+class ModelAnsweredEvent(EventBase):
+    """A model's reply is complete; `cost` in US dollars."""
+
+    model: str
+    purpose: str
+    input_tokens: int
+    output_tokens: int
+    cost: float
+    seconds: float
+
+
+class ModelTrouble(EventBase):
+    """A model could not answer; it is asked again after the pause, or its successor is."""
+
+    model: str
+    message: str
+    pause_seconds: NotRequired[float]
+    successor: NotRequired[str]
+
+
+class ToolStart(EventBase):
+    """A tool (`server.tool`) is called; `call` is unique within the run or the part."""
+
+    call: int
+    tool: str
+    arguments: JsonObject
+
+
+class ToolProgress(EventBase):
+    """A server reports progress on a call."""
+
+    call: int
+    tool: str
+    progress: float
+    total: float | None
+    message: str | None
+
+
+class ToolContent(EventBase):
+    """What a call gave beside its result, an image say."""
+
+    call: int
+    tool: str
+    content_type: str
+    encoding: NotRequired[Literal["base64"]]
+    data: str
+    metadata: JsonObject
+
+
+class ToolComplete(EventBase):
+    """A call ended well; with `kept` nothing was sent, an earlier result was given again."""
+
+    call: int | None
+    tool: str
+    result: Json
+    seconds: float
+    content_count: int
+    kept: bool
+
+
+class ToolError(EventBase):
+    """A call ended in an error, or was refused and never sent."""
+
+    call: int | None
+    tool: str
+    message: str
+    seconds: float
+    refused: bool
+    arguments: NotRequired[JsonObject]
+
+
+class WorkflowStep(TypedDict):
+    """One part of a graph."""
+
+    id: str
+    description: str
+    role: str | None
+    after: list[str]
+
+
+class WorkflowCreated(EventBase):
+    """The request is answered in parts; `replanned` is why the graph was made anew."""
+
+    steps: list[WorkflowStep]
+    notes: list[str]
+    replanned: str | None
+
+
+class WorkflowStepStart(EventBase):
+    """A part begins, or somebody was chosen for it."""
+
+    role: str | None
+
+
+class WorkflowStepComplete(EventBase):
+    """A part ended."""
+
+    state: str
+    text: str
+    seconds: float
+
+
+class WorkflowMessage(EventBase):
+    """Somebody of the team said something; `to` is None for all."""
+
+    sender: str
+    to: str | None
+    kind: str
+    text: str
+
+
+class WorkflowJudged(EventBase):
+    """A result was held against the request."""
+
+    verdict: str
+    reason: str
+
+
+class WorkflowBoard(EventBase):
+    """The coordinator wrote on the whiteboard."""
+
+    topic: str
+    key: str
+    text: str
+    who: str
+
+
+class WorkflowComplete(EventBase):
+    """All parts have ended: their states by id."""
+
+    states: dict[str, str]
+
+
+class QuestionDocument(TypedDict):
+    """A question to the person; see `modules.service.questions.PersonQuestion`."""
+
+    id: str
+    kind: str
+    text: str
+    detail: str
+    options: dict[str, str]
+    form: JsonObject
+    url: str | None
+    default: str | None
+
+
+class ClarifyRequest(EventBase):
+    """The person is asked; `POST /runs/{id}/answer` answers."""
+
+    question: QuestionDocument
+
+
+class ClarifyAnswered(EventBase):
+    """A question is open no more."""
+
+    question_id: str
+    answered: bool
+
+
+class NoticeEvent(EventBase):
+    """Something worth knowing that ends nothing."""
+
+    source: str
+    text: str
+
+
+class ServerLog(EventBase):
+    """A server wrote a log message."""
+
+    server: str
+    level: str
+    text: str
+
+
+class ResponseChunk(EventBase):
+    """The answer, or a further piece of it."""
+
+    content: str
+
+
+class ErrorEvent(EventBase):
+    """Why there is no answer, as a problem document (RFC 9457)."""
+
+    problem: JsonObject
+
+
+class ResponseDone(EventBase):
+    """The last event of every run."""
+
+    status: Literal["done", "no_answer", "failed", "interrupted"]
+    answer: str | None
+    message: str
+    conversation_id: str | None
+    trace_id: str
+    usage: JsonObject
+    seconds: float
+
+
+EVENT_TYPES: Final[Mapping[str, type]] = {
+    "run.queued": RunQueued,
+    "run.started": RunBegun,
+    "supervisor.thinking": Thinking,
+    "supervisor.decided": Decided,
+    "plan.written": PlanWrittenEvent,
+    "plan.repaired": PlanRepairedEvent,
+    "plan.failed": PlanFailedEvent,
+    "plan.observed": PlanObserved,
+    "model.answered": ModelAnsweredEvent,
+    "model.trouble": ModelTrouble,
+    "tool.start": ToolStart,
+    "tool.progress": ToolProgress,
+    "tool.content": ToolContent,
+    "tool.complete": ToolComplete,
+    "tool.error": ToolError,
+    "workflow.created": WorkflowCreated,
+    "workflow.step.start": WorkflowStepStart,
+    "workflow.step.complete": WorkflowStepComplete,
+    "workflow.message": WorkflowMessage,
+    "workflow.judged": WorkflowJudged,
+    "workflow.board": WorkflowBoard,
+    "workflow.complete": WorkflowComplete,
+    "clarify.request": ClarifyRequest,
+    "clarify.answered": ClarifyAnswered,
+    "notice": NoticeEvent,
+    "server.log": ServerLog,
+    "response.chunk": ResponseChunk,
+    "error": ErrorEvent,
+    "response.done": ResponseDone,
+}
+"""Every event by its name."""
+
+DONE: Final = "response.done"
+
+_ENDED: Final = ("completed", "failed", "blocked", "cancelled")
+
+Fields: TypeAlias = Mapping[str, object]
+
+
+@frozen
+class ServiceEvent:
+    """One event of a run; `id` counts from 1."""
+
+    id: int
+    name: str
+    data: JsonObject
+
+
+def asked(question: PersonQuestion) -> tuple[str, Fields]:
+    """The event that puts a question to the person."""
+    return "clarify.request", {"question": question}
+
+
+def ended(
+    outcome: RunOutcome, conversation_id: str | None, trace_id: str
+) -> Iterator[tuple[str, Fields]]:
+    """The events that end a run; the answer itself was told before."""
+    if outcome.graph is not None:
+        yield "workflow.complete", {"states": outcome.graph.states}
+    yield (
+        DONE,
+        {
+            "status": outcome.status,
+            "answer": outcome.answer,
+            "message": outcome.message,
+            "conversation_id": conversation_id,
+            "trace_id": trace_id,
+            "usage": usage_document(outcome.usage),
+            "seconds": round(outcome.durations.get("total", 0.0), 3),
+        },
+    )
+
+
+def usage_document(usage: Usage) -> JsonObject:
+    """What models were used for, and what it cost in US dollars."""
+    return {
+        "model_calls": usage.model_calls,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "cost": round(usage.cost, 6),
+        "unpriced_calls": usage.unpriced_calls,
+    }
+
+
+class EventWords:
+    """Turns the engine's events of one run into those of the service; knows no secret."""
+
+    def __init__(self, run_id: str, redactor: Redactor, clock: Clock) -> None:
+        """`clock` gives Unix seconds."""
+        self._run_id = run_id
+        self._redactor = redactor
+        self._clock = clock
+
+    def told(self, event: Event) -> Iterator[tuple[str, JsonObject]]:
+        """The named events that stand for one of the engine; none for most of its inner ones."""
+        where: dict[str, object] = {}
+        while isinstance(event, SubtaskEvent):
+            where = {"step": event.subtask, "attempt": event.attempt}
+            event = event.event
+        for name, fields in _told(event):
+            yield self.document(name, {**where, **fields})
+
+    def document(self, name: str, fields: Fields) -> tuple[str, JsonObject]:
+        """A named event with its fields as JSON, within bounds, without secrets.
+
+        Answers stand as they are, here as everywhere: a figure in one may look like a secret.
+        """
+        told: JsonObject = {"type": name, "run": self._run_id, "at": round(self._clock(), 3)}
+        is_answer = name in ("response.chunk", DONE)
+        most = ANSWER_CHARACTERS_MAX if is_answer else EVENT_CHARACTERS_MAX
+        room = Room(most + (IMAGE_CHARACTERS_MAX if name == "tool.content" else 0))
+        for field, value in fields.items():
+            told[field] = plain_json(value, room=room)
+        return name, told if is_answer else self._redactor.object(told)
+
+
+def _told(event: Event) -> Iterator[tuple[str, Fields]]:
+    """The events of one kind or another; what is missing here is nobody's business outside."""
+    for tell in (_of_run, _of_models, _of_calls, _of_team):
+        if found := [*tell(event)]:
+            yield from found
+            return
+
+
+def _of_run(event: Event) -> Iterator[tuple[str, Fields]]:
+    match event:
+        case RunStarted():
+            names = {"conversation_id": event.session_id, "trace_id": event.trace_id}
+            yield "run.started", {**names, "request": event.request, "model": event.model}
+        case ActionChosen(action, reason):
+            yield "supervisor.decided", {"action": action, "reason": reason}
+        case PlanWritten(number, attempt, plan):
+            which = {"number": number, "attempt_number": attempt}
+            yield "plan.written", {**which, "source": plan.source}
+        case PlanRepaired(number, attempt, repairs):
+            which = {"number": number, "attempt_number": attempt}
+            yield "plan.repaired", {**which, "repairs": repairs}
+        case Retrying(number, attempt, failure, lifelines_left):
+            # `attempt` is that of the plan to come.
+            which = {"number": number, "attempt_number": attempt - 1}
+            why = {"failure": str(failure), "lifelines_left": lifelines_left}
+            yield "plan.failed", {**which, **why}
+        case Observed(number, text):
+            yield "plan.observed", {"number": number, "text": text}
+        case Notice(source, text):
+            yield "notice", {"source": source, "text": text}
+        case ServerLogged(server, level, text):
+            yield "server.log", {"server": server, "level": level, "text": text}
+        case Answered(text):
+            yield "response.chunk", {"content": text}
+        case _:
+            return
+
+
+def _of_models(event: Event) -> Iterator[tuple[str, Fields]]:
+    match event:
+        case ModelAsked():
+            message = _STAGES.get(event.purpose, "Asking the model…")
+            asks = {"stage": event.purpose, "model": event.model}
+            yield "supervisor.thinking", {"message": message, **asks}
+        case ModelAnswered():
+            usage = event.usage
+            yield (
+                "model.answered",
+                {
+                    "model": event.model,
+                    "purpose": event.purpose,
+                    "input_tokens": usage.input_tokens,
+                    "output_tokens": usage.output_tokens,
+                    "cost": round(usage.cost, 6),
+                    "seconds": round(event.seconds, 3),
+                },
+            )
+        case ModelRetried():
+            trouble = {"model": event.model, "message": event.reason}
+            yield "model.trouble", {**trouble, "pause_seconds": event.pause_seconds}
+        case ModelReplaced():
+            trouble = {"model": event.model, "message": event.reason}
+            yield "model.trouble", {**trouble, "successor": event.successor}
+        case ModelFailed():
+            yield "model.trouble", {"model": event.model, "message": event.reason}
+        case _:
+            return
+
+
+_STAGES: Final[Mapping[str, str]] = {
+    "perception": "Reading the request…",
+    "decision": "Writing a plan…",
+    "summary": "Summing up what was read…",
+}
+
+
+def _of_calls(event: Event) -> Iterator[tuple[str, Fields]]:
+    match event:
+        case ToolCallStarted(call_id, tool, arguments):
+            yield "tool.start", {"call": call_id, "tool": tool, "arguments": arguments}
+        case ToolCallProgress(call_id, tool, progress, total, message):
+            done = {"progress": progress, "total": total, "message": message}
+            yield "tool.progress", {"call": call_id, "tool": tool, **done}
+        case ToolCallFinished(call_id, call, images):
+            which = {"call": call_id, "tool": call.tool}
+            for image in images:
+                is_small = len(image.data) <= IMAGE_CHARACTERS_MAX
+                content = {
+                    "content_type": image.mime_type,
+                    "encoding": "base64",
+                    "data": image.data if is_small else "",
+                    "metadata": {} if is_small else {"left_out": "the image is too large"},
+                }
+                yield "tool.content", {**which, **content}
+            yield _call_ended(call_id, call, len(images))
+        case ToolCallKept(call):
+            yield _call_ended(None, call, 0)
+        case ToolCallRefused(tool, arguments, reason):
+            said = {"message": reason, "seconds": 0.0, "refused": True, "arguments": arguments}
+            yield "tool.error", {"call": None, "tool": tool, **said}
+        case _:
+            return
+
+
+def _call_ended(call_id: int | None, call: ToolCall, contents: int) -> tuple[str, Fields]:
+    which = {"call": call_id, "tool": call.tool, "seconds": round(call.seconds, 4)}
+    if not call.ok:
+        return "tool.error", {**which, "message": call.error_text, "refused": call.refused}
+    result = {"result": call.result, "content_count": contents, "kept": call.kept}
+    return "tool.complete", {**which, **result}
+
+
+def _of_team(event: Event) -> Iterator[tuple[str, Fields]]:
+    match event:
+        case GraphPlanned(graph, notes):
+            made = {"steps": _steps(graph), "notes": notes, "replanned": None}
+            yield "workflow.created", made
+        case Replanned(failed, reason, graph):
+            why = f"{failed}: {reason}" if failed else reason
+            yield "workflow.created", {"steps": _steps(graph), "notes": (), "replanned": why}
+        case RoleChosen(subtask, role):
+            yield "workflow.step.start", {"step": subtask, "role": role}
+        case SubtaskChanged(subtask, "running", attempt):
+            told = {"step": subtask.id, "attempt": attempt, "role": subtask.role}
+            yield "workflow.step.start", told
+        case SubtaskChanged(subtask, state, attempt, text, seconds) if state in _ENDED:
+            how = {"state": state, "text": text, "seconds": round(seconds, 3)}
+            yield "workflow.step.complete", {"step": subtask.id, "attempt": attempt, **how}
+        case MessageSent(message):
+            step = {"step": message.correlation} if message.correlation else {}
+            said = {"sender": message.sender, "to": message.receiver, "kind": message.kind}
+            yield "workflow.message", {**step, **said, "text": message.text}
+        case Judged(verdict, reason):
+            yield "workflow.judged", {"verdict": verdict, "reason": reason}
+        case BoardChanged(entry):
+            told = {"topic": entry.topic, "key": entry.key, "who": entry.who}
+            yield "workflow.board", {**told, "text": entry.value}
+        case _:
+            return
+
+
+def _steps(graph: TaskGraph) -> list[Fields]:
+    return [
+        {
+            "id": subtask.id,
+            "description": subtask.description,
+            "role": subtask.role,
+            "after": subtask.dependencies,
+        }
+        for subtask in graph.subtasks
+    ]

@@ -1,0 +1,402 @@
+"""Runs of requests that come through a door which may close before they end.
+
+Each run keeps its events, in memory and in a file, so that whoever asked can come back for them:
+another connection, another tab, or, of a run that a killed process left, another process.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Coroutine, Generator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from core.base.clock import Clock
+from core.events import Event
+from core.run.execution import ExecutionContext, begin, working
+from core.turn import RunOutcome, TextInput
+from core.values import JsonObject
+from modules.service.agents import AgentConversation
+from modules.service.events import DONE, EventWords, ServiceEvent, ended
+from modules.service.pool import AgentPool, Busy, ConversationBusy, User
+from modules.service.problems import problem_of, problem_of_outcome
+from modules.service.questions import PersonAnswer, PersonQuestion
+from modules.service.run_log import RunLog, read_log
+from modules.session.ids import check_session_id, new_session_id
+
+RUNS_MAX: Final = 8
+"""So many runs go on at once."""
+
+QUEUE_MAX: Final = 64
+"""So many more wait for their turn."""
+
+USER_RUNS_MAX: Final = 16
+"""So many of them, both together, may be one user's where there are others."""
+
+EVENTS_MAX: Final = 20_000
+"""From here on a run tells no more progress, logs and notices."""
+
+FINISHED_KEPT: Final = 100
+"""So many finished runs stay in memory; the others are read from their files."""
+
+CANCEL_SECONDS: Final = 10.0
+"""So long cancelled runs may take to end."""
+
+_UNIMPORTANT: Final = frozenset({"tool.progress", "server.log", "notice", "workflow.message"})
+
+INTERRUPTED: Final = "the service ended before the run did"
+
+log = logging.getLogger(__name__)
+
+
+class QueueFull(Busy):
+    """As many runs wait as may, of all users or of one."""
+
+    problem = "too-many-requests"
+
+
+class Draining(Busy):
+    """The service ends, and takes no more requests."""
+
+
+class NoSuchRun(KeyError):
+    """The user has no run of that id."""
+
+
+class NoSuchQuestion(KeyError):
+    """No question of that id is open."""
+
+
+@dataclass(eq=False)
+class _Ask:
+    """What a run is to answer, and how."""
+
+    request: str
+    texts: tuple[TextInput, ...]
+    context: ExecutionContext
+    words: EventWords
+    max_cost: float | None
+
+
+class ServedRun:
+    """One run, as its events tell of it; `Runs` makes it.
+
+    Attributes:
+        id: 32 hexadecimal digits.
+        user: whose it is.
+        conversation_id: the session that it belongs to.
+        profile: the name of the profile that answers.
+        outcome: how it ended; None before, or where another process answered.
+    """
+
+    def __init__(
+        self,
+        id_: str,
+        user: User,
+        profile: str,
+        conversation_id: str | None,
+        events: list[ServiceEvent],
+    ) -> None:
+        self.id = id_
+        self.user = user
+        self.profile = profile
+        self.conversation_id = conversation_id
+        self.outcome: RunOutcome | None = None
+        self._events = events
+        self._more = asyncio.Event()
+        self._open: dict[str, asyncio.Future[PersonAnswer]] = {}
+        self._log: RunLog | None = None  # there is one as soon as the task has begun
+        self._is_cancelled = False
+        self._task: asyncio.Task[None] | None = None
+        self._conversation: AgentConversation | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there will be no further event."""
+        return bool(self._events) and self._events[-1].name == DONE
+
+    @property
+    def last_event(self) -> ServiceEvent | None:
+        """The newest event."""
+        return self._events[-1] if self._events else None
+
+    async def events(self, after: int = 0) -> AsyncGenerator[ServiceEvent, None]:
+        """The events behind the one of that id, then those to come; the last one ends it."""
+        place = max(0, after)
+        while True:
+            while place < len(self._events):
+                event = self._events[place]
+                place += 1
+                yield event
+            if self.is_done:
+                return
+            more = self._more
+            await more.wait()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether its turn has come."""
+        return self._conversation is not None
+
+    @property
+    def task(self) -> asyncio.Task[None] | None:
+        """What answers; None where another process did."""
+        return self._task
+
+    def start(self, work: Coroutine[None, None, None]) -> None:
+        """Let the work that answers begin."""
+        self._task = asyncio.create_task(work)
+
+    def record(self, log_: RunLog) -> None:
+        """Write what will be told to the file, and close that at the end."""
+        self._log = log_
+
+    def check_cancelled(self) -> None:
+        """Go on, unless it was cancelled before its task began.
+
+        Raises:
+            CancelledError: it was.
+        """
+        if self._is_cancelled:
+            raise asyncio.CancelledError
+
+    @contextlib.contextmanager
+    def answered_by(self, conversation: AgentConversation) -> Generator[None]:
+        """Within the `with`, the conversation answers, and `cancel` interrupts it."""
+        self._conversation = conversation
+        try:
+            yield
+        finally:
+            self._conversation = None
+
+    async def put(self, question: PersonQuestion, words: EventWords) -> PersonAnswer | None:
+        """Put a question to who follows the run, and wait for the answer."""
+        waiting = asyncio.get_running_loop().create_future()
+        self._open[question.id] = waiting
+        self.add(*words.document("clarify.request", {"question": question}))
+        is_answered = False
+        try:
+            answer = await waiting
+            is_answered = not answer.declined
+            return answer
+        finally:
+            del self._open[question.id]
+            told = {"question_id": question.id, "answered": is_answered}
+            self.add(*words.document("clarify.answered", told))
+
+    def answer(self, question_id: str, answer: PersonAnswer) -> None:
+        """Answer a question that is open.
+
+        Raises:
+            NoSuchQuestion: it is not, or not any more.
+        """
+        waiting = self._open.get(question_id)
+        if waiting is None or waiting.done():
+            raise NoSuchQuestion(question_id)
+        waiting.set_result(answer)
+
+    def cancel(self) -> None:
+        """End the run as interrupted; nothing if it has ended."""
+        if self._conversation is not None and self._conversation.interrupt():
+            return
+        self._is_cancelled = True
+        if self._log is not None and self._task is not None:
+            self._task.cancel()
+
+    def add(self, name: str, data: JsonObject) -> None:
+        """Tell one more event."""
+        if len(self._events) >= EVENTS_MAX and name in _UNIMPORTANT:
+            return
+        event = ServiceEvent(len(self._events) + 1, name, data)
+        self._events.append(event)
+        if self._log is not None:
+            self._log.write(event)
+            if self.is_done:
+                self._log.close()
+        self._more.set()
+        self._more = asyncio.Event()
+
+
+class Runs:
+    """Begins runs, within limits, and finds them again; one for the process.
+
+    Attributes:
+        pool: the agents that answer.
+    """
+
+    def __init__(
+        self,
+        pool: AgentPool,
+        *,
+        runs_max: int = RUNS_MAX,
+        queue_max: int = QUEUE_MAX,
+        user_runs_max: int | None = None,
+        clock: Clock = time.time,
+    ) -> None:
+        """Begin nothing; `clock` gives Unix seconds. One user may take all without a limit."""
+        self.pool = pool
+        self._clock = clock
+        self._runs_max = runs_max
+        self._queue_max = queue_max
+        self._user_runs_max = user_runs_max or runs_max + queue_max
+        self._turn = asyncio.Semaphore(runs_max)
+        self._active: dict[str, ServedRun] = {}
+        self._finished: OrderedDict[str, ServedRun] = OrderedDict()
+        self._is_draining = False
+
+    @property
+    def is_draining(self) -> bool:
+        """Whether no more requests are taken."""
+        return self._is_draining
+
+    @property
+    def active(self) -> tuple[ServedRun, ...]:
+        """Those that have not ended, the oldest first; some may wait for their turn."""
+        return tuple(self._active.values())
+
+    async def start(
+        self,
+        user: User,
+        request: str,
+        *,
+        profile: str = "default",
+        conversation_id: str | None = None,
+        texts: tuple[TextInput, ...] = (),
+        execution: ExecutionContext | None = None,
+        max_cost: float | None = None,
+    ) -> ServedRun:
+        """Begin to answer a request; returns at once.
+
+        Raises:
+            ConversationBusy: the conversation answers another request.
+            QueueFull, Draining: no more are taken now.
+            UsageError: there is no such profile for the user, or the id is no id.
+        """
+        if self._is_draining:
+            raise Draining("the service ends; try again in a while")
+        self.pool.check_profile(user, profile)
+        if conversation_id is None:
+            now = datetime.now().astimezone()
+            conversation_id = new_session_id(now, uuid.uuid4().hex)
+        check_session_id(conversation_id)
+        self._admit(user, conversation_id)
+        run = ServedRun(uuid.uuid4().hex, user, profile, conversation_id, [])
+        self._active[run.id] = run
+        context = execution or begin(user=user.name)
+        context = context.within(session=conversation_id, profile=profile)
+        words = EventWords(run.id, self.pool.setting.redactor, self._clock)
+        run.start(self._answered(run, _Ask(request, texts, context, words, max_cost)))
+        return run
+
+    def get(self, user: User, run_id: str) -> ServedRun:
+        """A run of the user's, of an earlier process too.
+
+        Raises:
+            NoSuchRun: there is none, or it is another user's.
+        """
+        run = self._active.get(run_id) or self._finished.get(run_id)
+        if run is not None:
+            if run.user.name != user.name:
+                raise NoSuchRun(run_id)
+            return run
+        if len(run_id) != 32 or not set(run_id) <= set("0123456789abcdef"):
+            raise NoSuchRun(run_id)
+        events = read_log(self.home(user), run_id)
+        if events is None:
+            raise NoSuchRun(run_id)
+        return self._of_earlier_process(run_id, user, events)
+
+    def home(self, user: User) -> Path:
+        """Where the user's state lies."""
+        return user.home(self.pool.setting.shared.home)
+
+    async def drain(self, seconds: float) -> None:
+        """Take no more requests; runs have so long to end, then they are cancelled."""
+        self._is_draining = True
+        tasks = {task for run in self.active if (task := run.task) is not None}
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+        for run in self.active:
+            run.cancel()
+        if left := {task for task in tasks if not task.done()}:
+            await asyncio.wait(left, timeout=CANCEL_SECONDS)
+
+    def _admit(self, user: User, conversation_id: str) -> None:
+        """Raise what stands against one more run."""
+        own = [run for run in self.active if run.user.name == user.name]
+        if any(run.conversation_id == conversation_id for run in own):
+            raise ConversationBusy(
+                f"the conversation {conversation_id} answers another request; wait for its end, "
+                "or cancel it"
+            )
+        if len(self._active) >= self._runs_max + self._queue_max:
+            raise QueueFull(f"{len(self._active)} requests are under way; try again in a while")
+        if len(own) >= self._user_runs_max:
+            raise QueueFull(f"{len(own)} of your requests are under way; wait for one of them")
+
+    async def _answered(self, run: ServedRun, ask: _Ask) -> None:
+        """Answer, whatever happens; the last event is told in any case."""
+        run.record(await asyncio.to_thread(RunLog, self.home(run.user), run.id))
+        began, problem = self._clock(), None
+        try:
+            run.check_cancelled()
+            with working(ask.context):
+                outcome = await self._in_turn(run, ask)
+            problem = problem_of_outcome(outcome)
+        except asyncio.CancelledError:
+            outcome = RunOutcome("interrupted", None, "interrupted before it began")
+        except Exception as error:
+            problem = problem_of(error)
+            if problem.kind == "bug":
+                log.exception("a bug in Cortex-R")
+            outcome = RunOutcome("failed", None, problem.detail)
+        if problem is not None:
+            document = problem.document(ask.context.trace_id)
+            run.add(*ask.words.document("error", {"problem": document}))
+        outcome.durations.setdefault("total", self._clock() - began)
+        run.outcome = outcome
+        for name, fields in ended(outcome, run.conversation_id, ask.context.trace_id):
+            run.add(*ask.words.document(name, fields))
+        self._retire(run)
+
+    async def _in_turn(self, run: ServedRun, ask: _Ask) -> RunOutcome:
+        async def listen(event: Event) -> None:
+            for name, data in ask.words.told(event):
+                run.add(name, data)
+
+        async def put(question: PersonQuestion) -> PersonAnswer | None:
+            return await run.put(question, ask.words)
+
+        if self._turn.locked():
+            waiting = sum(not each.has_begun for each in self.active)
+            run.add(*ask.words.document("run.queued", {"place": waiting}))
+        where = run.user, run.profile, run.conversation_id
+        async with self._turn, self.pool.conversation(*where, put) as conversation:
+            with run.answered_by(conversation):
+                return await conversation.ask(ask.request, listen, ask.texts, max_cost=ask.max_cost)
+
+    def _retire(self, run: ServedRun) -> None:
+        self._active.pop(run.id, None)
+        self._finished[run.id] = run
+        while len(self._finished) > FINISHED_KEPT:
+            self._finished.popitem(last=False)
+
+    def _of_earlier_process(self, run_id: str, user: User, events: list[ServiceEvent]) -> ServedRun:
+        """A run as its file tells it; where its process was killed, it ends as interrupted."""
+        started = [each.data for each in events if each.name == "run.started"]
+        data: JsonObject = started[0] if started else {}
+        id_ = data.get("conversation_id")
+        run = ServedRun(run_id, user, "", id_ if isinstance(id_, str) else None, events)
+        if not run.is_done:
+            words = EventWords(run_id, self.pool.setting.redactor, self._clock)
+            trace_id = data.get("trace_id")
+            outcome = RunOutcome("interrupted", None, INTERRUPTED)
+            trace = trace_id if isinstance(trace_id, str) else ""
+            for name, fields in ended(outcome, run.conversation_id, trace):
+                run.add(*words.document(name, fields))
+        return run
