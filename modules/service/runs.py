@@ -112,7 +112,8 @@ class ServedRun:
         self._open: dict[str, asyncio.Future[PersonAnswer]] = {}
         self._log: RunLog | None = None  # there is one as soon as the task has begun
         self._is_cancelled = False
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[object] | None = None
+        self._is_joined = False
         self._conversation: AgentConversation | None = None
 
     @property
@@ -144,13 +145,17 @@ class ServedRun:
         return self._conversation is not None
 
     @property
-    def task(self) -> asyncio.Task[None] | None:
+    def task(self) -> "asyncio.Task[object] | None":
         """What answers; None where another process did."""
         return self._task
 
     def start(self, work: Coroutine[None, None, None]) -> None:
         """Let the work that answers begin."""
         self._task = asyncio.create_task(work)
+
+    def join(self, task: "asyncio.Task[object]") -> None:
+        """Let the task answer, which has begun: it may be cancelled at once."""
+        self._task, self._is_joined = task, True
 
     def record(self, log_: RunLog) -> None:
         """Write what will be told to the file, and close that at the end."""
@@ -205,7 +210,7 @@ class ServedRun:
         if self._conversation is not None and self._conversation.interrupt():
             return
         self._is_cancelled = True
-        if self._log is not None and self._task is not None:
+        if (self._log is not None or self._is_joined) and self._task is not None:
             self._task.cancel()
 
     def add(self, name: str, data: JsonObject) -> None:
@@ -277,8 +282,6 @@ class Runs:
             QueueFull, Draining: no more are taken now.
             UsageError: there is no such profile for the user, or the id is no id.
         """
-        if self._is_draining:
-            raise Draining("the service ends; try again in a while")
         self.pool.check_profile(user, profile)
         if conversation_id is None:
             now = datetime.now().astimezone()
@@ -292,6 +295,27 @@ class Runs:
         words = EventWords(run.id, self.pool.setting.redactor, self._clock)
         run.start(self._answered(run, _Ask(request, texts, context, words, max_cost)))
         return run
+
+    @contextlib.asynccontextmanager
+    async def unkept(self, user: User, profile: str) -> AsyncGenerator[ServedRun]:
+        """Within the `with`, the current task answers, once its turn has come; nothing is kept.
+
+        The run counts as the others do, and is cancelled with them.
+
+        Raises:
+            QueueFull, Draining: no more are taken now.
+        """
+        id_ = uuid.uuid4().hex
+        self._admit(user, id_)
+        run = self._active[id_] = ServedRun(id_, user, profile, None, [])
+        task = asyncio.current_task()
+        try:
+            if task is not None:
+                run.join(task)
+            async with self._turn:
+                yield run
+        finally:
+            del self._active[id_]
 
     def get(self, user: User, run_id: str) -> ServedRun:
         """A run of the user's, of an earlier process too.
@@ -328,6 +352,8 @@ class Runs:
 
     def _admit(self, user: User, conversation_id: str) -> None:
         """Raise what stands against one more run."""
+        if self._is_draining:
+            raise Draining("the service ends; try again in a while")
         own = [run for run in self.active if run.user.name == user.name]
         if any(run.conversation_id == conversation_id for run in own):
             raise ConversationBusy(

@@ -5,6 +5,7 @@ the rest of the service does. Under `/v1` clients would not read them: they are 
 """
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Final, cast
 
@@ -12,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.base.json_text import Json, JsonObject
+from modules.service.problems import Problem
 
 PREFIX: Final = "/v1"
 """Paths below it are in OpenAI's form."""
@@ -74,6 +76,24 @@ class Refused(Exception):
     def response(self) -> Response:
         """The error as an answer of HTTP."""
         return json_response(self.document, self.status, self.headers)
+
+
+def stopped() -> Refused:
+    """Somebody else ended the run: the service ends, say."""
+    return Refused(503, "the run was stopped; ask again", code="interrupted", headers=NO_RETRY)
+
+
+def refused_for(problem: Problem) -> Refused:
+    """What the rest of the service tells as a problem, in this form.
+
+    What never began may be tried again.
+    """
+    pause, headers = problem.retry_seconds, dict(NO_RETRY)
+    if problem.kind in ("unavailable", "too-many-requests"):
+        headers = {} if pause is None else {"retry-after": str(math.ceil(pause))}
+    status = {402: 429}.get(problem.status, problem.status)  # so OpenAI says it
+    code = _CODES.get(problem.status, problem.kind.replace("-", "_"))
+    return Refused(status, problem.detail, code=code, headers=headers)
 
 
 def json_response(

@@ -5,14 +5,13 @@ import json
 from collections.abc import Coroutine, Mapping
 from typing import Final
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from core.base.redaction import Redactor
 from core.events import Event, ModelWriting, RunFinished, RunStarted, SubtaskEvent
-from core.turn import RunOutcome
 from core.values import JsonObject
 from modules.service.openai_form.asked import Asked
-from modules.service.openai_form.errors import Refused, json_response
+from modules.service.openai_form.errors import Refused, json_response, stopped
 from modules.service.openai_form.told import Answer, Completion
 from modules.terminal.wording import Lines, part_lines, verbose_lines
 
@@ -58,10 +57,11 @@ class Reply:
         self._steps = ""
         self._told_steps = 0
         self._news = asyncio.Event()
+        self._sending = asyncio.Lock()
 
     async def begin(self) -> None:
         """Begin the stream, where one is wanted: from now on errors are told in it."""
-        if not self._asked.is_stream:
+        if not self._asked.is_stream or self._has_begun:
             return
         sent = {
             "content-type": "text/event-stream; charset=utf-8",
@@ -71,7 +71,9 @@ class Reply:
         }
         encoded = [(name.encode(), value.encode()) for name, value in sent.items()]
         self._has_begun = True
-        await self._send({"type": "http.response.start", "status": 200, "headers": encoded})
+        async with self._sending:
+            start = {"type": "http.response.start", "status": 200, "headers": encoded}
+            await self._send_in_time(start)
         await self._piece(self._completion.first())
 
     def hear(self, event: Event) -> None:
@@ -83,13 +85,18 @@ class Reply:
             self._steps += "".join(f"{MARGIN}{line}\n" for line in told.splitlines())
         self._news.set()
 
-    async def following(self, work: Coroutine[None, None, RunOutcome]) -> RunOutcome:
-        """The outcome of the run; meanwhile its steps are told, or that it goes on."""
+    async def following(self, work: Coroutine[None, None, Answer]) -> Answer:
+        """What the work comes to; meanwhile steps are told, or that it goes on.
+
+        What takes long before it can begin, such as a turn that is waited for, begins the stream.
+        """
         run = asyncio.create_task(work)
         run.add_done_callback(lambda _: self._news.set())
         try:
             while not run.done():
                 await self._tell_news()
+            if run.cancelled():
+                raise stopped()
             return run.result()
         finally:
             run.cancel()
@@ -100,6 +107,7 @@ class Reply:
             async with asyncio.timeout(KEEP_ALIVE_SECONDS):
                 await self._news.wait()
         except TimeoutError:
+            await self.begin()
             if self._has_begun:
                 await self._write(b": keep-alive\n\n")
             return
@@ -139,10 +147,14 @@ class Reply:
         await self._write(b"data: %s\n\n" % json.dumps(piece).encode())
 
     async def _write(self, data: bytes, *, is_last: bool = False) -> None:
-        body = {"type": "http.response.body", "body": data, "more_body": not is_last}
+        async with self._sending:
+            body = {"type": "http.response.body", "body": data, "more_body": not is_last}
+            await self._send_in_time(body)
+
+    async def _send_in_time(self, message: Message) -> None:
         try:
             async with asyncio.timeout(SEND_SECONDS):
-                await self._send(body)
+                await self._send(message)
         except TimeoutError:
             raise ClientGone from None
 

@@ -6,8 +6,9 @@ away, or does not read what it is sent.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
 from typing import Final, TypeAlias
 
 from pydantic_core import from_json
@@ -19,17 +20,25 @@ from starlette.types import Receive, Scope, Send
 from config.settings import SettingsError
 from core.base.json_text import Json, excess
 from core.base.text import did_you_mean, near_names
-from core.errors import CortexError, UsageError, UserError
+from core.errors import UserError
 from core.events import Event
-from core.run.execution import ExecutionContext, begin, working
-from core.turn import RunOutcome
+from core.run.execution import ExecutionContext, begin, current_ids, working
+from modules.service.events import EventWords, ended
 from modules.service.openai_form.asked import Asked, read_asked
-from modules.service.openai_form.errors import NO_RETRY, PREFIX, Refused, json_response
+from modules.service.openai_form.errors import PREFIX, Refused, json_response, refused_for
 from modules.service.openai_form.pictures import read_pictures
 from modules.service.openai_form.reply import ClientGone, Reply
-from modules.service.openai_form.told import Completion, answer_of, model_named, model_told
-from modules.service.pool import AgentPool, Busy, User, profile_files
+from modules.service.openai_form.told import (
+    Answer,
+    Completion,
+    answer_of,
+    model_named,
+    model_told,
+)
+from modules.service.pool import AgentPool, User, profile_files
+from modules.service.problems import problem_of
 from modules.service.questions import PersonAnswer, PersonQuestion
+from modules.service.runs import Runs
 from modules.session.brought import Brought
 
 log = logging.getLogger(__name__)
@@ -37,32 +46,16 @@ log = logging.getLogger(__name__)
 BODY_BYTES_MAX: Final = 32 * 1024 * 1024
 """The largest body: five pictures of a usual size as Base64."""
 
-RETRY_SECONDS: Final = 5
-"""When to come again where all is in use."""
-
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 UserOf: TypeAlias = Callable[[Request], User]
 """Whose request it is; tokens have been checked before."""
 
-Admit: TypeAlias = Callable[[User], AbstractAsyncContextManager[object]]
-"""Within it a run may go on.
 
-Raises:
-    Busy: there are as many as may be, or none is begun any more.
-"""
-
-
-@asynccontextmanager
-async def unlimited(user: User) -> AsyncGenerator[None]:
-    """Any number of runs."""
-    yield
-
-
-def openai_routes(pool: AgentPool, user_of: UserOf, admit: Admit = unlimited) -> list[BaseRoute]:
+def openai_routes(runs: Runs, user_of: UserOf) -> list[BaseRoute]:
     """All that there is under `/v1`; what else is asked for there gets an error in its form."""
-    models = _Models(pool, user_of)
-    completions = _Completions(pool, user_of, admit, models)
+    models = _Models(runs.pool, user_of)
+    completions = _Completions(runs, user_of, models)
     return [
         Route(f"{PREFIX}/models", models.all, methods=["GET"]),
         Route(f"{PREFIX}/models/{{model:path}}", models.one, methods=["GET"]),
@@ -124,10 +117,9 @@ class _Models:
 class _Completions:
     """Answers the last message of a conversation that its client keeps; an ASGI application."""
 
-    def __init__(self, pool: AgentPool, user_of: UserOf, admit: Admit, models: _Models) -> None:
-        self._pool = pool
+    def __init__(self, runs: Runs, user_of: UserOf, models: _Models) -> None:
+        self._runs = runs
         self._user_of = user_of
-        self._admit = admit
         self._models = models
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -151,7 +143,8 @@ class _Completions:
         )
         completion = Completion.of(asked)
         headers = {"traceparent": execution.traceparent, "x-request-id": completion.id}
-        reply = Reply(scope, receive, send, asked, completion, headers, self._pool.setting.redactor)
+        redactor = self._runs.pool.setting.redactor
+        reply = Reply(scope, receive, send, asked, completion, headers, redactor)
         await _unless_gone(self._tell(user, profile, asked, reply, execution), receive)
 
     async def _tell(
@@ -160,24 +153,24 @@ class _Completions:
         """The answer, or why there is none."""
         try:
             with working(execution):
-                outcome, question = await self._run(user, profile, asked, reply)
-            await reply.end(answer_of(outcome, question, asked, execution.trace_id))
+                answer = await reply.following(self._answer(user, profile, asked, reply))
+            await reply.end(answer)
         except ClientGone:
             return
         except Refused as refused:
             await reply.fail(refused)
-        except Exception:
-            log.exception("a completion ended in a bug; trace %s", execution.trace_id)
-            told = f"the service has failed; its log tells of trace {execution.trace_id}"
-            await reply.fail(Refused(500, told, headers=NO_RETRY))
+        except Exception as error:
+            problem = problem_of(error)
+            if problem.kind == "bug":
+                log.exception("a bug in Cortex-R; trace %s", execution.trace_id)
+            await reply.fail(refused_for(problem))
 
-    async def _run(
-        self, user: User, profile: str, asked: Asked, reply: Reply
-    ) -> tuple[RunOutcome, str | None]:
-        """How the run ended, and the question that ended it.
+    async def _answer(self, user: User, profile: str, asked: Asked, reply: Reply) -> Answer:
+        """Run the request in its turn.
 
         Raises:
-            Refused: it could not begin, or failed.
+            Refused: the run could not begin, or failed.
+            Busy: no more runs are taken now.
         """
         questions: list[str] = []
 
@@ -188,27 +181,30 @@ class _Completions:
                 await asyncio.get_running_loop().create_future()  # until the run has ended
             return None
 
-        async def hear(event: Event) -> None:
-            reply.hear(event)
-
         async with AsyncExitStack() as stack:
+            run = await stack.enter_async_context(self._runs.unkept(user, profile))
             try:
-                await stack.enter_async_context(self._admit(user))
-                agent = await stack.enter_async_context(self._pool.agent(user, profile))
-                pictures = await asyncio.to_thread(read_pictures, asked)
-            except Busy as busy:
-                wait = {"retry-after": str(RETRY_SECONDS)}
-                raise Refused(503, str(busy), headers=wait) from None
+                agent = await stack.enter_async_context(self._runs.pool.agent(user, profile))
             except (UserError, SettingsError) as error:
                 raise _unusable(asked.model, user, str(error)) from None
+            pictures = await asyncio.to_thread(read_pictures, asked)
             conversation = agent.unkept_conversation(put, asked.schema)
             stack.push_async_callback(conversation.aclose)
-            brought = Brought(asked.history, asked.instructions, pictures)
+            words = EventWords(run.id, self._runs.pool.setting.redactor, time.time)
+
+            async def hear(event: Event) -> None:
+                reply.hear(event)
+                for name, data in words.told(event):
+                    run.add(name, data)
+
             await reply.begin()
-            outcome = await reply.following(
-                _refusing(conversation.ask(asked.request, hear, brought=brought))
-            )
-        return outcome, questions[0] if questions else None
+            brought = Brought(asked.history, asked.instructions, pictures)
+            with run.answered_by(conversation):
+                outcome = await conversation.ask(asked.request, hear, brought=brought)
+            trace_id, _ = current_ids()
+            for name, fields in ended(outcome, None, trace_id):
+                run.add(*words.document(name, fields))
+        return answer_of(outcome, questions[0] if questions else None, asked, trace_id)
 
 
 def _unusable(model: str, user: User, why: str) -> Refused:
@@ -216,15 +212,6 @@ def _unusable(model: str, user: User, why: str) -> Refused:
     log.warning("the model %s can't be used: %s", model, why)
     told = "the model can't be used just now"
     return Refused(503, f"{told}: {why}" if not user.name else f"{told}; ask who runs the service")
-
-
-async def _refusing(work: Awaitable[RunOutcome]) -> RunOutcome:
-    try:
-        return await work
-    except UsageError as error:
-        raise Refused(400, str(error)) from None
-    except CortexError as error:
-        raise Refused(503, str(error), code="run_failed", headers=NO_RETRY) from None
 
 
 async def _asked_in(request: Request) -> Asked:

@@ -9,8 +9,9 @@ from core.base.frozen import frozen
 from core.turn import RunOutcome, Usage
 from core.values import Json, JsonObject
 from modules.service.openai_form.asked import Asked
-from modules.service.openai_form.errors import NO_RETRY, Refused
+from modules.service.openai_form.errors import refused_for, stopped
 from modules.service.pool import DEFAULT_PROFILE
+from modules.service.problems import problem_of_outcome
 
 MODEL: Final = "cortex-r"
 """The model that is the usual profile; another profile is `cortex-r/NAME`."""
@@ -50,21 +51,18 @@ def answer_of(outcome: RunOutcome, question: str | None, asked: Asked, trace_id:
     """What a run comes to; `question` is what a plan asked back, with which it ended.
 
     Raises:
-        Refused: the run failed, or was stopped.
+        Refused: the run failed, was stopped, or could not be paid for.
     """
     status, text = str(outcome.status), outcome.answer
-    if question is not None and outcome.answer is None:
+    problem = problem_of_outcome(outcome)
+    if question is not None and text is None:
         status, text = "question", question
-    elif outcome.budget is not None and outcome.budget.is_before:
-        raise Refused(429, outcome.message, code="insufficient_quota", headers=NO_RETRY)
-    elif outcome.status == "failed":
-        raise Refused(503, outcome.message, code="run_failed", headers=NO_RETRY)
     elif outcome.status == "interrupted":
-        raise Refused(503, "the run was stopped; ask again", code="interrupted", headers=NO_RETRY)
-    elif text is None:
-        text = outcome.message
+        raise stopped()
+    elif problem is not None and problem.kind != "no-answer":
+        raise refused_for(problem)
+    text = _until_stop(outcome.message if text is None else text, asked.stops)
     is_refusal = asked.schema is not None and status != "done"
-    text = _until_stop(text or "", asked.stops)
     return Answer(text, is_refusal, status, outcome.usage, trace_id)
 
 

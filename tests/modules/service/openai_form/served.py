@@ -19,8 +19,9 @@ from config.settings import ROOT, Places
 from core.base.redaction import Redactor
 from modules.service.agents import AgentSetting
 from modules.service.openai_form.errors import OpenAIErrors
-from modules.service.openai_form.routes import Admit, openai_routes, unlimited
+from modules.service.openai_form.routes import openai_routes
 from modules.service.pool import AgentPool, User
+from modules.service.runs import Runs
 from tests.command_line import NO_MODEL_SERVER
 
 WAIT_SECONDS = 10.0
@@ -29,10 +30,11 @@ WAIT_SECONDS = 10.0
 
 @dataclass
 class Served:
-    """Where the service is, and its agents."""
+    """Where the service is, its agents and their runs."""
 
     url: str
     pool: AgentPool
+    runs: Runs
 
     def client(self) -> openai.AsyncOpenAI:
         """OpenAI's own client, which tries nothing twice."""
@@ -68,20 +70,21 @@ def setting(
 
 @asynccontextmanager
 async def served(
-    made_of: AgentSetting, user: User | None = None, admit: Admit = unlimited
+    made_of: AgentSetting, user: User | None = None, runs_max: int = 8
 ) -> AsyncGenerator[Served]:
-    """The service, which knows one user."""
+    """The service, which knows one user; more than `runs_max` runs are refused."""
 
     def user_of(request: Request) -> User:
         return user or User()
 
     async with AgentPool(made_of, time.monotonic) as pool:
-        app = OpenAIErrors(Starlette(routes=openai_routes(pool, user_of, admit)))
+        runs = Runs(pool, runs_max=runs_max, queue_max=0)
+        app = OpenAIErrors(Starlette(routes=openai_routes(runs, user_of)))
         listening = socket.create_server(("127.0.0.1", 0))
         server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
         running = asyncio.create_task(server.serve([listening]))
         try:
-            yield Served(f"http://127.0.0.1:{listening.getsockname()[1]}", pool)
+            yield Served(f"http://127.0.0.1:{listening.getsockname()[1]}", pool, runs)
         finally:
             server.should_exit = True
             async with asyncio.timeout(WAIT_SECONDS):

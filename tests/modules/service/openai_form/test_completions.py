@@ -15,12 +15,14 @@ from PIL import Image
 from pydantic import BaseModel
 
 from core.events import Event
-from modules.service.pool import Busy, User
+from modules.service.pool import User
 from tests.command_line import SUMS_SERVER, plan, script, write_profile
 from tests.modules.models.ollama.server import chunk, last, ollama_server
 from tests.modules.service.openai_form.served import Served, served, setting, until
 
 SUM: list[ChatCompletionMessageParam] = [{"role": "user", "content": "add 5 and 7"}]
+
+HOLDING = plan('return await tools.gates.hold(name="never")')
 
 GATED = Path(__file__).parents[3] / "fixtures" / "servers" / "gated_server.py"
 
@@ -30,12 +32,20 @@ def asks(text: str) -> list[ChatCompletionMessageParam]:
 
 
 @asynccontextmanager
-async def planned(home: Path, *replies: object, servers: str = "") -> AsyncGenerator[Served]:
+async def planned(
+    home: Path, *replies: object, servers: str = "", runs_max: int = 8
+) -> AsyncGenerator[Served]:
     """A service whose model gives these replies, a plan each."""
     profile = write_profile(home, *([servers] if servers else []))
     approve = ("gates.hold",)
-    async with served(setting(home, script(home, replies), profile, approve=approve)) as service:
+    made_of = setting(home, script(home, replies), profile, approve=approve)
+    async with served(made_of, runs_max=runs_max) as service:
         yield service
+
+
+def gates(folder: Path) -> str:
+    """A server whose tool waits for ever."""
+    return f"id: gates\nscript: {GATED}\nargs: [{folder}]\ndescription: waits at gates"
 
 
 def answering(text: str) -> str:
@@ -229,9 +239,7 @@ async def test_no_steps_are_told_to_who_does_not_ask(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_stream", [True, False])
 async def test_a_client_that_leaves_ends_its_run(tmp_path: Path, is_stream: bool) -> None:
-    server = f"id: gates\nscript: {GATED}\nargs: [{tmp_path}]\ndescription: waits at gates"
-    holding = plan('return await tools.gates.hold(name="never")')
-    serving = planned(tmp_path, holding, servers=server)
+    serving = planned(tmp_path, HOLDING, servers=gates(tmp_path))
     async with serving as service, service.client() as client:
         asking = asyncio.create_task(_all_of(client, is_stream=is_stream))
         await until((tmp_path / "pid").exists)
@@ -258,7 +266,7 @@ async def test_a_model_that_is_down_is_an_error_that_is_not_tried_again(tmp_path
     async with planned(tmp_path, *[down] * 4) as service, service.client() as client:
         with pytest.raises(openai.InternalServerError, match="on holiday") as raised:
             await client.chat.completions.create(model="cortex-r", messages=SUM)
-    assert raised.value.status_code == 503
+    assert raised.value.status_code == 502
     assert raised.value.response.headers["x-should-retry"] == "false"
 
 
@@ -272,17 +280,29 @@ async def test_in_a_stream_an_error_is_a_piece_of_it(tmp_path: Path) -> None:
 
 
 async def test_where_all_is_in_use_a_client_is_told_when_to_come_again(tmp_path: Path) -> None:
-    @asynccontextmanager
-    async def full(user: User) -> AsyncGenerator[None]:
-        raise Busy("as many runs as may be are under way")
-        yield
-
-    serving = served(setting(tmp_path, "offline"), admit=full)
+    serving = planned(tmp_path, HOLDING, servers=gates(tmp_path), runs_max=1)
     async with serving as service, service.client() as client:
-        with pytest.raises(openai.InternalServerError, match="under way") as raised:
+        asking = asyncio.create_task(_all_of(client, is_stream=True))
+        await until((tmp_path / "pid").exists)
+        with pytest.raises(openai.RateLimitError, match="under way") as raised:
+            await client.chat.completions.create(model="cortex-r", messages=SUM)
+        asking.cancel()
+        await asyncio.wait({asking})
+    assert int(raised.value.response.headers["retry-after"]) > 0
+
+
+@pytest.mark.parametrize("is_stream", [True, False])
+async def test_a_run_that_the_service_stops_is_told(tmp_path: Path, is_stream: bool) -> None:
+    serving = planned(tmp_path, HOLDING, servers=gates(tmp_path))
+    async with serving as service, service.client() as client:
+        asking = asyncio.create_task(_all_of(client, is_stream=is_stream))
+        await until((tmp_path / "pid").exists)
+        await service.runs.drain(0)
+        with pytest.raises(openai.APIError, match="was stopped"):
+            await asking
+        with pytest.raises(openai.InternalServerError, match="the service ends") as raised:
             await client.chat.completions.create(model="cortex-r", messages=SUM)
     assert raised.value.status_code == 503
-    assert int(raised.value.response.headers["retry-after"]) > 0
 
 
 async def test_a_profile_that_can_not_be_used_is_explained_to_its_owner_alone(
