@@ -401,11 +401,33 @@ class TerminalSection(Section):
     where the terminal is known to make one (OSC 9), else a bell."""
 
 
+def _as_switched(value: object) -> object:
+    """A bare `on` or `off` as text: YAML 1.1 takes them for truth values."""
+    return "on" if value is True else _as_written(value)
+
+
+OTEL_ASKS: Final = (
+    *("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
+    *("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER"),
+)
+"""Variables of OpenTelemetry that ask for an export, each by itself."""
+
+
 class TraceSection(Section):
-    """What a session keeps for `agent.py trace`, beside its items."""
+    """What is told of runs beside a session's items; see `docs/tracing.md`."""
 
     prompts: StrictBool = False
     """What models were asked and replied is kept in the session, word for word, secrets masked."""
+    otel: Annotated[Literal["auto", "on", "off"], BeforeValidator(_as_switched)] = "auto"
+    """Whether runs are sent to a collector of OpenTelemetry: `auto` where a variable asks, such as
+    OTEL_EXPORTER_OTLP_ENDPOINT."""
+
+    def is_exported(self, environ: Mapping[str, str]) -> bool:
+        """Whether runs go to a collector, by this section and the environment."""
+        if self.otel == "off" or environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+            return False
+        asked = (environ.get(name, "").strip() for name in OTEL_ASKS)
+        return self.otel == "on" or any(value not in ("", "none") for value in asked)
 
 
 PRESET_ROLES: Final = (

@@ -298,14 +298,17 @@ class SubtaskChanged:
 
 @frozen
 class SubtaskEvent:
-    """An event of a subtask's own run; ids of calls are unique within the subtask.
+    """An event of a subtask's own run, which `role` makes; ids of calls are unique within the run.
 
-    `attempt` counts its runs, from 1.
+    `attempt` counts its runs, from 1. Those of a committee's members are one attempt, and go on at
+    the same time: `span_id` tells them apart.
     """
 
     subtask: str
     attempt: int
     event: "Event"
+    span_id: str = field(default="", compare=False)
+    role: str = field(default="", compare=False)
 
 
 @frozen

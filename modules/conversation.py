@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -31,6 +32,7 @@ from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
 from core.provenance.permissions import Permissions
 from core.run.chosen_tools import ChosenTools, WithoutServer, is_known
+from core.run.execution import ExecutionContext, begin, current, working
 from core.run.timeout import RequestTimeout
 from core.run.working_memory import WorkingMemory
 from core.session import MultiMCP
@@ -275,6 +277,7 @@ class Conversation:
         texts: tuple[TextInput, ...] = (),
         by_hand: ByHand = NOTHING_BY_HAND,
         graph: TaskGraph | None = None,
+        execution: ExecutionContext | None = None,
         brought: Brought = NOTHING_BROUGHT,
     ) -> RunOutcome:
         """Run one request to its end; `interrupt` ends it at any moment.
@@ -283,7 +286,8 @@ class Conversation:
         of any other plan. Images that the request names (`@photo.png`) go with it, and so do
         `texts`, whoever may have written them, and what is `brought`. A greeting, and a request for
         help, get the page that helps (`modules.models.offline.welcome`): no model is asked, no
-        server started, nothing kept.
+        server started, nothing kept. `execution` is what the request's door has made; by default
+        the current one, else a new one.
 
         Raises:
             StorageError: the session that was asked for can't be read.
@@ -294,10 +298,11 @@ class Conversation:
             may_repair = self.model.traits.reads_text
             self._expected = ExpectedAnswer(schema, may_repair=may_repair)
         if (seconds := self._demands.timeout_seconds) is None:
-            outcome = await self._ask(request, texts, by_hand, graph, brought)
+            outcome = await self._ask(request, texts, by_hand, graph, execution, brought)
         else:
             with RequestTimeout(seconds, self.interrupt) as limit:
-                outcome = limit.settle(await self._ask(request, texts, by_hand, graph, brought))
+                run = self._ask(request, texts, by_hand, graph, execution, brought)
+                outcome = limit.settle(await run)
         return outcome if self._expected is None else self._expected.settle(outcome)
 
     async def _ask(
@@ -306,18 +311,23 @@ class Conversation:
         texts: tuple[TextInput, ...],
         by_hand: ByHand,
         graph: TaskGraph | None,
+        execution: ExecutionContext | None,
         brought: Brought,
     ) -> RunOutcome:
         if by_hand.is_plain and graph is None and asks_for_help(request):
             return await self._help()
         if by_hand.is_plain and graph is None and "workflow" in request.lower():
             graph = self._team.named_workflow(request)
-        try:
-            async with self._within_budgets() as settle:
-                return settle(await self._run(request, texts, by_hand, graph, brought))
-        except BudgetSpent as error:  # before there was a run
-            message = f"No answer: {sentence(str(error))}"
-            return RunOutcome("no_answer", None, message, budget=error.budget)
+        work = execution or current() or begin()
+        work = work.within(session=self.session.memory.session_id, profile=self.profile.agent.id)
+        with working(work):
+            try:
+                async with self._within_budgets() as settle:
+                    outcome = settle(await self._run(request, texts, by_hand, graph, brought))
+            except BudgetSpent as error:  # before there was a run
+                message = f"No answer: {sentence(str(error))}"
+                outcome = RunOutcome("no_answer", None, message, budget=error.budget)
+        return replace(outcome, trace_id=work.trace_id)
 
     @contextlib.asynccontextmanager
     async def _within_budgets(self) -> AsyncGenerator[Callable[[RunOutcome], RunOutcome]]:

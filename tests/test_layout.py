@@ -41,7 +41,7 @@ ROOMS_MAX = 12
 ROOMS = {"core": 18, "modules": 18, "servers": 18, "modules/cli": 99}
 """Folders that may have more; `modules/cli` has one file a command."""
 
-LATE_IMPORTS_MAX = 76
+LATE_IMPORTS_MAX = 80
 """Imports inside functions: a third-party package over 50 ms, or a command when it is named."""
 
 TOP_LEVEL = {

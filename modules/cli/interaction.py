@@ -50,6 +50,7 @@ from modules.terminal.answer import one_line_of, print_answer, print_failure_lin
 from modules.terminal.display.pictures import Pictures
 from modules.terminal.streams import Complaints, writing_stdout
 from modules.terminal.waits import Waits, interrupting
+from modules.trace.telemetry import open_telemetry
 
 marks = logging.getLogger("cortex_r.marks")
 """As in `modules.app`."""
@@ -181,6 +182,7 @@ class Interaction:
         progress: tells on stderr what goes on.
         dispatcher: the servers.
         conversation: answers requests.
+        telemetry: sends runs to a collector, where that is asked for.
         may_cost: whether a request may cost money, as far as that is known at once.
     """
 
@@ -217,6 +219,7 @@ class Interaction:
                     self.progress.say(stage, note)
             if (unseeded := without_seed(arguments.seed, model)) is not None:
                 self.progress.say("model", unseeded)
+        self.telemetry = open_telemetry(profile, os.environ, redactor, self.progress.say)
         sandbox = Sandbox(SandboxLimits.of(profile.sandbox), require=profile.sandbox.require)
         access = ServerAccess(arguments.allow_tool_changes, while_asking=sandbox.standing_still)
         self.dispatcher = build_dispatcher(servers.specs, places, display, access, setting.spawned)
@@ -260,6 +263,8 @@ class Interaction:
         try:
             return await work
         finally:
+            if self.telemetry is not None:
+                await self.telemetry.close()
             self.progress.end_waits()
 
     def report(self, outcome: RunOutcome, *, is_line: bool = False) -> ExitCode:
@@ -283,21 +288,22 @@ class Interaction:
         return outcome.exit_code
 
     def _listener(self) -> Emit:
-        """Who hears of a run's events: the display, and before it stdout where that wants them."""
-        if self.setting.arguments.output != "stream-json":
-            return self.progress
+        """Who hears of a run's events: the display, and before it who else wants them."""
         setting = self.setting
-        written = EventWriter(
-            sys.stdout,
-            setting.complaints.redactor,
-            tells_prompts=setting.profile.trace.prompts,
-        )
+        listeners: list[Emit] = [self.progress]
+        if setting.arguments.output == "stream-json":
+            redactor, prompts = setting.complaints.redactor, setting.profile.trace.prompts
+            listeners.insert(0, EventWriter(sys.stdout, redactor, tells_prompts=prompts))
+        if self.telemetry is not None:
+            listeners.insert(0, self.telemetry.listener())
+        if len(listeners) == 1:
+            return self.progress
 
-        async def both(event: Event) -> None:
-            await written(event)
-            await self.progress(event)
+        async def all_of_them(event: Event) -> None:
+            for listener in listeners:
+                await listener(event)
 
-        return both
+        return all_of_them
 
     def _demands(self) -> Demands:
         """What the command line demands of requests.

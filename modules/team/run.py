@@ -450,7 +450,8 @@ class TeamRun(InterruptibleRun):
         context = self._begin(part, model, this)
 
         async def tell(event: Event) -> None:
-            await emit(SubtaskEvent(subtask.id, this.attempt, event))
+            about = current_ids()[1], this.role.name
+            await emit(SubtaskEvent(subtask.id, this.attempt, event, *about))
 
         try:
             with working_on_part():

@@ -52,21 +52,27 @@ def run_alone(name: str, arguments: Sequence[str]) -> NoReturn:
         _say(_how_to_use(name, module))
     # Before the SDK sets up its own: the first one stays.
     handler = logging.StreamHandler()
-    handler.setFormatter(_CleanFormatter(f"{name} server: %(message)s", Redactor(os.environ)))
+    handler.setFormatter(LogFormatter(f"{name} server: %(message)s", Redactor(os.environ)))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     _serve(_built(name))
     _end(EXIT_ENDED)
 
 
-class _CleanFormatter(logging.Formatter):
-    """Formats records without secrets, tracebacks too."""
+class LogFormatter(logging.Formatter):
+    """Formats records without secrets, tracebacks too; those of a call begin with its trace."""
 
     def __init__(self, form: str, redactor: Redactor) -> None:
         super().__init__(form)
         self._redactor = redactor
 
     def format(self, record: logging.LogRecord) -> str:
-        return self._redactor.text(super().format(record))
+        """The record's text; the trace is what the SDK has read from `_meta` of the call."""
+        text = self._redactor.text(super().format(record))
+        api = sys.modules.get("opentelemetry.trace")  # which comes with the SDK
+        about = None if api is None else api.get_current_span().get_span_context()
+        return (
+            f"trace {about.trace_id:032x} {text}" if about is not None and about.is_valid else text
+        )
 
 
 def _parser(name: str, module: str) -> argparse.ArgumentParser:

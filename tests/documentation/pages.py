@@ -5,7 +5,9 @@ import inspect
 import json
 import tempfile
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import cast, get_args
 
 from pydantic import BaseModel
@@ -19,6 +21,7 @@ from modules.cli.command_line import ACTIONS, COMMANDS
 from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
 from modules.cli.schema import SCHEMAS
 from modules.team.roles import roles_of
+from modules.trace.otel import names
 from tests.command_line import agent, environment
 
 GENERATED = "<!-- Written by `python -m tests.documentation`; a test compares it with the code. -->"
@@ -164,12 +167,13 @@ def _number(value: Json) -> str:
     return str(value).removesuffix(".0")
 
 
-def _docstrings(section: type[BaseModel]) -> dict[str, str]:
-    """The text under each field, by the field's name."""
-    (tree,) = ast.parse(inspect.getsource(section)).body
-    assert isinstance(tree, ast.ClassDef)
+def _docstrings(of: type[BaseModel] | ModuleType) -> dict[str, str]:
+    """The text under each field of a section, or constant of a module, by its name."""
+    body = ast.parse(inspect.getsource(of)).body
+    if len(body) == 1 and isinstance(body[0], ast.ClassDef):
+        body = body[0].body
     told: dict[str, str] = {}
-    for field, below in zip(tree.body, tree.body[1:], strict=False):
+    for field, below in pairwise(body):
         match field, below:
             case (
                 ast.AnnAssign(target=ast.Name(id=name)),
@@ -241,6 +245,23 @@ def team_page() -> str:
     return _between("team.md", ROLES_BEGIN, ROLES_END, rows)
 
 
+def tracing_page() -> str:
+    """The page as it stands, with the tables of names written from what spans and metrics have."""
+    attributes = ["| attribute | set on | what it is |", "| --- | --- | --- |"]
+    rest = ["", "| event or error | where | what it is |", "| --- | --- | --- |"]
+    for constant, text in _docstrings(names).items():
+        where, _, what = text.partition(": ")
+        name = vars(names)[constant]
+        if not what or not isinstance(name, str):
+            continue
+        table = rest if where.startswith(("Event of", "Error of")) else attributes
+        table.append(f"| `{name}` | {where.lower()} | {what} |")
+    metrics = ["", "| metric | unit | what it is |", "| --- | --- | --- |"]
+    for metric in (names.TOKEN_USAGE, names.DURATION, names.TIME_TO_FIRST_CHUNK, names.SPENT):
+        metrics.append(f"| `{metric.name}` | `{metric.unit}` | {metric.description} |")
+    return _between("tracing.md", NAMES_BEGIN, NAMES_END, [*attributes, *rest, *metrics])
+
+
 def _between(name: str, begins: str, ends: str, lines: Sequence[str]) -> str:
     """A page of docs/ with these lines between two marks."""
     page = (DOCS / name).read_text(encoding="utf-8")
@@ -284,6 +305,10 @@ SCHEMAS_BEGIN = (
 SCHEMAS_END = "<!-- end of schemas -->"
 ROLES_BEGIN = "<!-- roles: written by `python -m tests.documentation` from the presets -->"
 ROLES_END = "<!-- end of roles -->"
+NAMES_BEGIN = (
+    "<!-- names: written by `python -m tests.documentation` from modules/trace/otel/names.py -->"
+)
+NAMES_END = "<!-- end of names -->"
 DOCS = Path(__file__).parents[2] / "docs"
 
 PAGES = {
@@ -294,5 +319,6 @@ PAGES = {
     "settings.md": settings_page,
     "team.md": team_page,
     "terminal.md": terminal_page,
+    "tracing.md": tracing_page,
 }
 """Each generated page of docs/ and what makes it."""

@@ -80,13 +80,15 @@ async def test_each_event_of_a_team_is_what_the_schema_says(event: Event) -> Non
 async def test_a_parts_event_stands_in_it_as_it_would_by_itself() -> None:
     for inner in (ToolCallStarted(1, "math.add", {"a": 1}), StepFinished(STEP)):
         (alone,) = await printed(inner)
-        (nested,) = await printed(SubtaskEvent("first", 2, inner))
+        (nested,) = await printed(SubtaskEvent("first", 2, inner, "4bf9", "reader"))
         assert nested == {
             "type": "subtask_event",
             "schema": 1,
             "subtask": "first",
             "attempt": 2,
             "event": alone,
+            "span_id": "4bf9",
+            "role": "reader",
         }
 
 

@@ -1,0 +1,1 @@
+"""Runs as spans and metrics of OpenTelemetry; nothing here is imported unless somebody asks."""
