@@ -55,7 +55,7 @@ TOP_LEVEL = {
     "tests",
     "typings",  # types of libraries that ship none, where pyright looks for them
 }
-GENERATED = {"memory", "faiss_index", "logs", "cache", "models", "dist", "build"}
+GENERATED = {"memory", "faiss_index", "logs", "cache", "models", "dist", "build", "runs", "users"}
 TERMINAL_LIBRARIES = {"rich", "prompt_toolkit", "markdown_it", "pygments"}
 MAX_STEP_LINES = 40
 

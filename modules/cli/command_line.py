@@ -59,6 +59,7 @@ COMMANDS = {
     "workflow": "run tasks of several steps that are kept in files",
     "trust": "trust instructions and skills of a project",
     "config": "show, check and change what is configured",
+    "serve": "serve the agent over HTTP, with streams of events",
     "completion": "print completion for bash, zsh or fish",
     "schema": "print JSON Schemas of what --json prints",
     "doctor": "say what works here, and which walls stand around plans",

@@ -219,7 +219,9 @@ class Interaction:
                     self.progress.say(stage, note)
             if (unseeded := without_seed(arguments.seed, model)) is not None:
                 self.progress.say("model", unseeded)
-        self.telemetry = open_telemetry(profile, os.environ, redactor, self.progress.say)
+        self.telemetry = None
+        if profile.trace.is_exported(os.environ):
+            self.telemetry = open_telemetry(profile, os.environ, redactor, self.progress.say)
         sandbox = Sandbox(SandboxLimits.of(profile.sandbox), require=profile.sandbox.require)
         access = ServerAccess(arguments.allow_tool_changes, while_asking=sandbox.standing_still)
         self.dispatcher = build_dispatcher(servers.specs, places, display, access, setting.spawned)

@@ -185,6 +185,31 @@ class AgentPool:
             return replace(self.setting, places=places)
         return replace(self.setting, places=places, profile=load_profile(file), profile_file=file)
 
+    def running(self, user: User, profile: str = DEFAULT_PROFILE) -> Agent | None:
+        """The user's agent if it is there; none is started.
+
+        Raises:
+            UsageError: there is no such profile, or it is not the user's to use.
+        """
+        self.check_profile(user, profile)
+        kept = self._agents.get((user.name, profile))
+        return None if kept is None else kept.agent
+
+    async def close_conversation(self, user: User, profile: str, session_id: str) -> None:
+        """Have a conversation open no more: what it remembers is about to be deleted.
+
+        Raises:
+            ConversationBusy: it answers a request.
+        """
+        kept = self._agents.get((user.name, profile))
+        pooled = None if kept is None else kept.conversations.get(session_id)
+        if kept is None or pooled is None:
+            return
+        if pooled.is_busy:
+            raise ConversationBusy(f"the conversation {session_id} answers a request; cancel that")
+        del kept.conversations[session_id]
+        await pooled.conversation.aclose()
+
     @asynccontextmanager
     async def agent(self, user: User, profile: str = DEFAULT_PROFILE) -> AsyncGenerator[Agent]:
         """The user's agent, which does not end while inside.

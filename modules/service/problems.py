@@ -27,6 +27,7 @@ PROBLEMS: Final[Mapping[str, tuple[int, str]]] = {
     "forbidden": (403, "This is not allowed from here"),
     "not-found": (404, "There is no such thing"),
     "method-not-allowed": (405, "This can't be done with it"),
+    "too-slow": (408, "The request did not come in time"),
     "conversation-busy": (409, "The conversation answers another request"),
     "conflict": (409, "It is there already"),
     "too-large": (413, "The request is too large"),

@@ -10,11 +10,11 @@ import logging
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Coroutine, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from core.base.clock import Clock
 from core.events import Event
@@ -50,6 +50,8 @@ CANCEL_SECONDS: Final = 10.0
 _UNIMPORTANT: Final = frozenset({"tool.progress", "server.log", "notice", "workflow.message"})
 
 INTERRUPTED: Final = "the service ended before the run did"
+
+OnEvent: TypeAlias = Callable[[ServiceEvent], None]
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +103,7 @@ class ServedRun:
         profile: str,
         conversation_id: str | None,
         events: list[ServiceEvent],
+        on_event: OnEvent | None = None,
     ) -> None:
         self.id = id_
         self.user = user
@@ -108,6 +111,7 @@ class ServedRun:
         self.conversation_id = conversation_id
         self.outcome: RunOutcome | None = None
         self._events = events
+        self._on_event = on_event
         self._more = asyncio.Event()
         self._open: dict[str, asyncio.Future[PersonAnswer]] = {}
         self._log: RunLog | None = None  # there is one as soon as the task has begun
@@ -219,6 +223,8 @@ class ServedRun:
             return
         event = ServiceEvent(len(self._events) + 1, name, data)
         self._events.append(event)
+        if self._on_event is not None:
+            self._on_event(event)
         if self._log is not None:
             self._log.write(event)
             if self.is_done:
@@ -242,8 +248,12 @@ class Runs:
         queue_max: int = QUEUE_MAX,
         user_runs_max: int | None = None,
         clock: Clock = time.time,
+        on_event: OnEvent | None = None,
     ) -> None:
-        """Begin nothing; `clock` gives Unix seconds. One user may take all without a limit."""
+        """Begin nothing; `clock` gives Unix seconds. One user may take all without a limit.
+
+        `on_event` hears every event of every run.
+        """
         self.pool = pool
         self._clock = clock
         self._runs_max = runs_max
@@ -253,6 +263,7 @@ class Runs:
         self._active: dict[str, ServedRun] = {}
         self._finished: OrderedDict[str, ServedRun] = OrderedDict()
         self._is_draining = False
+        self._on_event = on_event
 
     @property
     def is_draining(self) -> bool:
@@ -288,7 +299,7 @@ class Runs:
             conversation_id = new_session_id(now, uuid.uuid4().hex)
         check_session_id(conversation_id)
         self._admit(user, conversation_id)
-        run = ServedRun(uuid.uuid4().hex, user, profile, conversation_id, [])
+        run = ServedRun(uuid.uuid4().hex, user, profile, conversation_id, [], self._on_event)
         self._active[run.id] = run
         context = execution or begin(user=user.name)
         context = context.within(session=conversation_id, profile=profile)
@@ -307,7 +318,7 @@ class Runs:
         """
         id_ = uuid.uuid4().hex
         self._admit(user, id_)
-        run = self._active[id_] = ServedRun(id_, user, profile, None, [])
+        run = self._active[id_] = ServedRun(id_, user, profile, None, [], self._on_event)
         task = asyncio.current_task()
         try:
             if task is not None:
@@ -316,6 +327,11 @@ class Runs:
                 yield run
         finally:
             del self._active[id_]
+            if not run.is_done:  # who follows its events is to see their end
+                words = EventWords(id_, self.pool.setting.redactor, self._clock)
+                outcome = RunOutcome("interrupted", None, "ended before there was an answer")
+                for name, fields in ended(outcome, None, ""):
+                    run.add(*words.document(name, fields))
 
     def get(self, user: User, run_id: str) -> ServedRun:
         """A run of the user's, of an earlier process too.

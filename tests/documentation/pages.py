@@ -3,6 +3,7 @@
 import ast
 import inspect
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -23,6 +24,7 @@ from modules.cli.schema import SCHEMAS
 from modules.team.roles import roles_of
 from modules.trace.otel import names
 from tests.command_line import agent, environment
+from tests.documentation.http_page import SECTIONS
 
 GENERATED = "<!-- Written by `python -m tests.documentation`; a test compares it with the code. -->"
 
@@ -262,12 +264,25 @@ def tracing_page() -> str:
     return _between("tracing.md", NAMES_BEGIN, NAMES_END, [*attributes, *rest, *metrics])
 
 
+def http_page() -> str:
+    """The page as it stands, with its tables written from endpoints, events and problems."""
+    page = (DOCS / "http.md").read_text(encoding="utf-8")
+    for section, rows in SECTIONS.items():
+        begins = re.search(rf"<!-- {section}: .* -->", page)
+        assert begins, f"docs/http.md has lost its mark of {section}"
+        page = _put_between(page, begins[0], f"<!-- end of {section} -->", rows())
+    return page
+
+
 def _between(name: str, begins: str, ends: str, lines: Sequence[str]) -> str:
     """A page of docs/ with these lines between two marks."""
-    page = (DOCS / name).read_text(encoding="utf-8")
+    return _put_between((DOCS / name).read_text(encoding="utf-8"), begins, ends, lines)
+
+
+def _put_between(page: str, begins: str, ends: str, lines: Sequence[str]) -> str:
     before, opening, rest = page.partition(begins)
     _, closing, after = rest.partition(ends)
-    assert closing, f"docs/{name} has lost its marks {begins} and {ends}"
+    assert closing, f"a page of docs/ has lost its marks {begins} and {ends}"
     return "\n".join([before + opening, *lines, closing + after])
 
 
@@ -315,6 +330,7 @@ PAGES = {
     "architecture.md": architecture_page,
     "commands.md": commands_page,
     "errors.md": errors_page,
+    "http.md": http_page,
     "scripting.md": scripting_page,
     "settings.md": settings_page,
     "team.md": team_page,

@@ -1,29 +1,24 @@
 """Errors as OpenAI's API tells them: `{"error": {"message", "type", "param", "code"}}`.
 
-What stands in front of the routes (tokens, sizes, limits) tells problem documents (RFC 9457), as
-the rest of the service does. Under `/v1` clients would not read them: they are put into this form.
+The rest of the service tells problem documents (RFC 9457), which OpenAI's clients would not read.
 """
 
 import json
 import math
 from collections.abc import Mapping
-from typing import Final, cast
+from typing import Final
 
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from core.base.json_text import Json, JsonObject
+from core.base.json_text import JsonObject
 from modules.service.problems import Problem
 
 PREFIX: Final = "/v1"
-"""Paths below it are in OpenAI's form."""
+"""What lies below it is in OpenAI's form."""
 
 NO_RETRY: Final = {"x-should-retry": "false"}
 """Told to OpenAI's own clients: they would send a request again that failed by 429 or 5xx, and with
 it all that a run has done to the world."""
-
-PROBLEM: Final = b"application/problem+json"
-PROBLEM_BYTES_MAX: Final = 64 * 1024
 
 _TYPES: Final[Mapping[int, str]] = {
     401: "authentication_error",
@@ -93,7 +88,13 @@ def refused_for(problem: Problem) -> Refused:
         headers = {} if pause is None else {"retry-after": str(math.ceil(pause))}
     status = {402: 429}.get(problem.status, problem.status)  # so OpenAI says it
     code = _CODES.get(problem.status, problem.kind.replace("-", "_"))
+    code = "unknown_url" if problem.kind == "not-found" else code
     return Refused(status, problem.detail, code=code, headers=headers)
+
+
+def problem_refused(problem: Problem) -> Response:
+    """What the guard of the service refuses, in this form."""
+    return refused_for(problem).response
 
 
 def json_response(
@@ -102,76 +103,3 @@ def json_response(
     """An answer that no cache keeps; in ASCII, so that it can hold any text that JSON can."""
     sent = {"cache-control": "no-store", **(headers or {})}
     return Response(json.dumps(value), status, sent, media_type="application/json")
-
-
-class OpenAIErrors:
-    """ASGI middleware: problem documents under `/v1` become errors in OpenAI's form.
-
-    It stands outside of all that may refuse a request.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        """Wrap `app`."""
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand on what is no error, and what is not below `/v1`."""
-        path = str(scope.get("path", ""))
-        if scope["type"] != "http" or not (path == PREFIX or path.startswith(f"{PREFIX}/")):
-            await self._app(scope, receive, send)
-            return
-        await self._app(scope, receive, _Translation(send))
-
-
-class _Translation:
-    """Sends what an application sends; of a problem document, once it is whole, its translation."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self._start: Message | None = None
-        self._body = b""
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start" and _is_problem(message):
-            self._start = message
-        elif self._start is None or message["type"] != "http.response.body":
-            await self._send(message)
-        else:
-            self._body += cast("bytes", message.get("body", b""))[:PROBLEM_BYTES_MAX]
-            if not message.get("more_body"):
-                await self._send_translated(self._start)
-
-    async def _send_translated(self, start: Message) -> None:
-        status = cast("int", start["status"])
-        refused = Refused(status, _told(self._body) or f"the request failed with status {status}")
-        body = json.dumps(refused.document).encode()
-        changed = {b"content-type": b"application/json", b"content-length": b"%d" % len(body)}
-        kept = [(name, value) for name, value in _headers(start) if name.lower() not in changed]
-        await self._send({**start, "headers": [*kept, *changed.items()]})
-        await self._send({"type": "http.response.body", "body": body})
-
-
-def _headers(start: Message) -> list[tuple[bytes, bytes]]:
-    return list(cast("list[tuple[bytes, bytes]]", start.get("headers", [])))
-
-
-def _is_problem(start: Message) -> bool:
-    return any(
-        name.lower() == b"content-type" and value.startswith(PROBLEM)
-        for name, value in _headers(start)
-    )
-
-
-def _told(body: bytes) -> str:
-    """What a problem document says to people."""
-    try:
-        problem: Json = json.loads(body)
-    except (ValueError, RecursionError):
-        return ""
-    match problem:
-        case {"detail": str(detail)} if detail:
-            return detail
-        case {"title": str(title)}:
-            return title
-        case _:
-            return ""

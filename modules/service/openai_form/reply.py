@@ -136,11 +136,13 @@ class Reply:
 
     async def fail(self, refused: Refused) -> None:
         """Send an error; in a stream it is a piece of its own, at which clients raise theirs."""
+        document = self._redactor.object(refused.document)
         if not self._has_begun:
-            refused.headers |= self._headers
-            await refused.response(self._scope, self._receive, self._send)
+            headers = self._headers | refused.headers
+            response = json_response(document, refused.status, headers)
+            await response(self._scope, self._receive, self._send)
             return
-        await self._piece(refused.document)
+        await self._piece(document)
         await self._write(b"data: [DONE]\n\n", is_last=True)
 
     async def _piece(self, piece: JsonObject) -> None:

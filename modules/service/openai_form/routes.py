@@ -7,12 +7,11 @@ away, or does not read what it is sent.
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
-from typing import Final, TypeAlias
 
 from pydantic_core import from_json
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
@@ -22,8 +21,10 @@ from core.base.json_text import Json, excess
 from core.base.text import did_you_mean, near_names
 from core.errors import UserError
 from core.events import Event
-from core.run.execution import ExecutionContext, begin, current_ids, working
+from core.run.execution import ExecutionContext, current_ids, working
 from modules.service.events import EventWords, ended
+from modules.service.http.endpoints.shapes import JSON_TYPE, check_type
+from modules.service.http.guard import COMPLETIONS, execution_of, user_of
 from modules.service.openai_form.asked import Asked, read_asked
 from modules.service.openai_form.errors import PREFIX, Refused, json_response, refused_for
 from modules.service.openai_form.pictures import read_pictures
@@ -43,50 +44,33 @@ from modules.session.brought import Brought
 
 log = logging.getLogger(__name__)
 
-BODY_BYTES_MAX: Final = 32 * 1024 * 1024
-"""The largest body: five pictures of a usual size as Base64."""
 
-METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-
-UserOf: TypeAlias = Callable[[Request], User]
-"""Whose request it is; tokens have been checked before."""
-
-
-def openai_routes(runs: Runs, user_of: UserOf) -> list[BaseRoute]:
-    """All that there is under `/v1`; what else is asked for there gets an error in its form."""
-    models = _Models(runs.pool, user_of)
-    completions = _Completions(runs, user_of, models)
+def openai_routes(runs: Runs) -> list[BaseRoute]:
+    """The routes; they stand behind the guard, which tells all other refusals in their form."""
+    models = _Models(runs.pool)
     return [
         Route(f"{PREFIX}/models", models.all, methods=["GET"]),
         Route(f"{PREFIX}/models/{{model:path}}", models.one, methods=["GET"]),
-        Route(f"{PREFIX}/chat/completions", completions, methods=["POST"]),
-        Route(f"{PREFIX}/{{rest:path}}", _nothing_there, methods=METHODS),
+        Route(COMPLETIONS, _Completions(runs, models), methods=["POST"]),
     ]
-
-
-async def _nothing_there(request: Request) -> Response:
-    asked = f"{request.method} {request.url.path}"[:200]
-    there = f"GET {PREFIX}/models and POST {PREFIX}/chat/completions"
-    return Refused(404, f"{asked!r} is not served; there are {there}", code="unknown_url").response
 
 
 class _Models:
     """The profiles that a user may use, as models."""
 
-    def __init__(self, pool: AgentPool, user_of: UserOf) -> None:
+    def __init__(self, pool: AgentPool) -> None:
         self._pool = pool
-        self._user_of = user_of
 
     async def all(self, request: Request) -> Response:
         """The list of them."""
-        told = await asyncio.to_thread(self.told, self._user_of(request))
+        told = await asyncio.to_thread(self.told, user_of(request))
         return json_response({"object": "list", "data": [*told.values()]})
 
     async def one(self, request: Request) -> Response:
         """One of them, by its id."""
         id_ = str(request.path_params["model"])
         try:
-            told = await asyncio.to_thread(self.told, self._user_of(request))
+            told = await asyncio.to_thread(self.told, user_of(request))
             return json_response(told[self.profile_of(id_, told)])
         except Refused as refused:
             return refused.response
@@ -117,30 +101,22 @@ class _Models:
 class _Completions:
     """Answers the last message of a conversation that its client keeps; an ASGI application."""
 
-    def __init__(self, runs: Runs, user_of: UserOf, models: _Models) -> None:
+    def __init__(self, runs: Runs, models: _Models) -> None:
         self._runs = runs
-        self._user_of = user_of
         self._models = models
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body, then answer as long as somebody is there."""
         request = Request(scope, receive)
         try:
-            user = self._user_of(request)
+            user = user_of(request)
             asked = await _asked_in(request)
             told = await asyncio.to_thread(self._models.told, user)
             profile = self._models.profile_of(asked.model, told)
         except Refused as refused:
             await refused.response(scope, receive, send)
             return
-        except ClientDisconnect:
-            return
-        execution = begin(
-            request.headers.get("traceparent"),
-            request.headers.get("tracestate"),
-            user=user.name,
-            profile=profile,
-        )
+        execution = execution_of(request).within(profile=profile)
         completion = Completion.of(asked)
         headers = {"traceparent": execution.traceparent, "x-request-id": completion.id}
         redactor = self._runs.pool.setting.redactor
@@ -218,16 +194,11 @@ async def _asked_in(request: Request) -> Asked:
     """What a request asks; it is read in slices, and looked at in a thread.
 
     Raises:
-        Refused: it is too large, or can't be answered.
-        ClientDisconnect: the client went away.
+        Refused: it can't be answered.
     """
-    data = bytearray()
-    async for piece in request.stream():
-        data += piece
-        if len(data) > BODY_BYTES_MAX:
-            told = f"the body has more than {BODY_BYTES_MAX // 2**20} MB; send less"
-            raise Refused(413, told)
-    counting = excess(bytes(data))
+    check_type(request, JSON_TYPE)
+    data = await request.body()
+    counting = excess(data)
     try:
         while True:
             next(counting)
@@ -235,7 +206,7 @@ async def _asked_in(request: Request) -> Asked:
     except StopIteration as counted:
         if counted.value is not None:
             raise Refused(400, f"the body holds {counted.value}; send less") from None
-    return await asyncio.to_thread(_read, bytes(data))
+    return await asyncio.to_thread(_read, data)
 
 
 def _read(data: bytes) -> Asked:

@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -53,6 +53,14 @@ _PROTOCOL: Final = "http/protobuf"
 _SIGNALS: Final[tuple[Signal, ...]] = ("TRACES", "METRICS")
 
 
+class Exporter(Protocol):
+    """What sends one signal to a collector, and tries again where it is not taken."""
+
+    def shutdown(self) -> None:
+        """Try no more."""
+        ...
+
+
 class Telemetry:
     """Where the spans and metrics of a process go; has a listener for each conversation."""
 
@@ -64,10 +72,12 @@ class Telemetry:
         contents: Contents | None = None,
         say: Say = lambda _: None,
         address: str = "",
+        exporters: Sequence[Exporter] = (),
     ) -> None:
         """Hand spans to `processors` and metrics to `readers`, for a collector at `address`.
 
-        `say` is told once what went wrong, behind the run that shows it or by `close`.
+        `say` is told once what went wrong, behind the run that shows it or by `close`. `exporters`
+        try no more then for a collector that did not take all in time.
         """
         resource, ids = _resource(), PreparedIds()
         self._traces = TracerProvider(resource=resource, id_generator=ids, shutdown_on_exit=False)
@@ -79,6 +89,7 @@ class Telemetry:
         self._contents = contents
         self._say = say
         self._address = address
+        self._exporters = exporters
         self._listeners: list[TraceListener] = []
         self._troubles = _Troubles()
         self._has_told = self._is_closed = False
@@ -107,9 +118,12 @@ class Telemetry:
             thread.start()
         await asyncio.to_thread(_join, ending)
         self._tell_loss()
-        if not self._has_told and any(thread.is_alive() for thread in ending):
-            slow = f"it took nothing within {CLOSE_SECONDS:g} s"
-            self._tell(self._troubles.passing or slow)
+        if any(thread.is_alive() for thread in ending):
+            if not self._has_told:
+                slow = f"it took nothing within {CLOSE_SECONDS:g} s"
+                self._tell(self._troubles.passing or slow)
+            for exporter in self._exporters:
+                exporter.shutdown()
 
     def _tell_loss(self) -> None:
         if self._troubles.loss is not None and not self._has_told:
@@ -162,14 +176,17 @@ def telemetry_of(
     is_asked = any(_is_asked(environ, signal) for signal in _SIGNALS)
     processors: list[SpanProcessor] = []
     readers: list[MetricReader] = []
+    exporters: list[Exporter] = []
     if _is_wanted(environ, "TRACES", is_asked=is_asked):
-        processors.append(BatchSpanProcessor(OTLPSpanExporter()))
+        processors.append(BatchSpanProcessor(spans := OTLPSpanExporter()))
+        exporters.append(spans)
     if _is_wanted(environ, "METRICS", is_asked=is_asked):
-        readers.append(PeriodicExportingMetricReader(OTLPMetricExporter()))
+        readers.append(PeriodicExportingMetricReader(metrics := OTLPMetricExporter()))
+        exporters.append(metrics)
     has_content = environ.get("CORTEX_OTEL_CONTENT", "").strip() == "1"
     contents = Contents(redactor) if has_content else None
     address = next(filter(None, map(environ.get, _ENDPOINTS)), "http://localhost:4318")
-    return Telemetry(agent, processors, readers, contents, say, f"at {address}")
+    return Telemetry(agent, processors, readers, contents, say, f"at {address}", exporters)
 
 
 def _is_asked(environ: Mapping[str, str], signal: Signal) -> bool:

@@ -2,27 +2,31 @@
 
 import asyncio
 import os
-import socket
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 import openai
-import uvicorn
-from starlette.applications import Starlette
-from starlette.requests import Request
 
 from config.schema import load_profile
 from config.settings import ROOT, Places
 from core.base.redaction import Redactor
 from modules.service.agents import AgentSetting
-from modules.service.openai_form.errors import OpenAIErrors
+from modules.service.http.app import http_app
+from modules.service.http.guard import GuardSetting
+from modules.service.http.metrics import Metrics
+from modules.service.http.tokens import Token, Tokens
+from modules.service.openai_form.errors import PREFIX, problem_refused
 from modules.service.openai_form.routes import openai_routes
 from modules.service.pool import AgentPool, User
 from modules.service.runs import Runs
 from tests.command_line import NO_MODEL_SERVER
+from tests.modules.service.http.served import listening
+
+TOKEN = "of-the-user-of-the-test"  # noqa: S105 - it opens nothing but this service
 
 WAIT_SECONDS = 10.0
 """So long a condition may take to come true."""
@@ -38,11 +42,11 @@ class Served:
 
     def client(self) -> openai.AsyncOpenAI:
         """OpenAI's own client, which tries nothing twice."""
-        return openai.AsyncOpenAI(base_url=f"{self.url}/v1", api_key="none", max_retries=0)
+        return openai.AsyncOpenAI(base_url=f"{self.url}/v1", api_key=TOKEN, max_retries=0)
 
     def sync_client(self) -> openai.OpenAI:
         """The same for programs that are not async."""
-        return openai.OpenAI(base_url=f"{self.url}/v1", api_key="none", max_retries=0)
+        return openai.OpenAI(base_url=f"{self.url}/v1", api_key=TOKEN, max_retries=0)
 
 
 async def until(is_so: Callable[[], bool]) -> None:
@@ -72,20 +76,15 @@ def setting(
 async def served(
     made_of: AgentSetting, user: User | None = None, runs_max: int = 8
 ) -> AsyncGenerator[Served]:
-    """The service, which knows one user; more than `runs_max` runs are refused."""
-
-    def user_of(request: Request) -> User:
-        return user or User()
-
+    """The service, which knows one user by a token; more than `runs_max` runs are refused."""
+    tokens = Tokens([Token(sha256(TOKEN.encode()).digest(), user or User())])
+    metrics = Metrics()
+    guard = GuardSetting(
+        tokens, made_of.redactor, refusals={f"{PREFIX}/": problem_refused}, body_seconds=60
+    )
     async with AgentPool(made_of, time.monotonic) as pool:
-        runs = Runs(pool, runs_max=runs_max, queue_max=0)
-        app = OpenAIErrors(Starlette(routes=openai_routes(runs, user_of)))
-        listening = socket.create_server(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
-        running = asyncio.create_task(server.serve([listening]))
-        try:
-            yield Served(f"http://127.0.0.1:{listening.getsockname()[1]}", pool, runs)
-        finally:
-            server.should_exit = True
-            async with asyncio.timeout(WAIT_SECONDS):
-                await running
+        runs = Runs(pool, runs_max=runs_max, queue_max=0, on_event=metrics.hear)
+        app = http_app(runs, guard, metrics, more=openai_routes(runs))
+        async with listening(app) as url:
+            yield Served(url, pool, runs)
+            await runs.drain(0)

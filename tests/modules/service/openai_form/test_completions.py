@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx2
 import openai
 import pytest
 from openai.types.chat import ChatCompletionMessageParam
@@ -259,6 +260,15 @@ async def _all_of(client: openai.AsyncOpenAI, *, is_stream: bool) -> None:
             pass
     else:
         await client.chat.completions.create(model="cortex-r", messages=asks("wait at the gates"))
+
+
+async def test_a_completion_counts_as_a_run_and_can_not_be_found_again(tmp_path: Path) -> None:
+    async with planned(tmp_path, answering("done")) as service, service.client() as client:
+        await client.chat.completions.create(model="cortex-r", messages=SUM)
+        figures = await client.get("../metrics", cast_to=httpx2.Response)
+        assert not service.runs.active
+    assert 'cortex_runs_total{status="done"} 1' in figures.text
+    assert not (tmp_path / "runs").exists()
 
 
 async def test_a_model_that_is_down_is_an_error_that_is_not_tried_again(tmp_path: Path) -> None:

@@ -11,17 +11,15 @@ import openai
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
 
 from core.values import Json, JsonObject
 from modules.service.openai_form.asked import read_asked
-from modules.service.openai_form.errors import OpenAIErrors, Refused
+from modules.service.openai_form.errors import Refused
 from modules.service.pool import User
 from tests.command_line import write_profile
-from tests.modules.service.openai_form.served import Served, served, setting
+from tests.modules.service.openai_form.served import TOKEN, Served, served, setting
+
+HEADERS = {"authorization": f"Bearer {TOKEN}", "content-type": "application/json"}
 
 MESSAGE: JsonObject = {"role": "user", "content": "add 5 and 7"}
 
@@ -173,38 +171,26 @@ async def test_a_body_that_is_too_large_is_refused(tmp_path: Path) -> None:
     assert (status, error["code"]) == (413, "request_too_large")
 
 
-PROBLEMS: list[tuple[int, type[openai.APIStatusError], str | None]] = [
-    (401, openai.AuthenticationError, "invalid_api_key"),
-    (403, openai.PermissionDeniedError, None),
-    (413, openai.APIStatusError, "request_too_large"),
-    (429, openai.RateLimitError, "rate_limit_exceeded"),
-    (503, openai.InternalServerError, "service_unavailable"),
-]
+async def test_a_token_that_is_none_is_an_authentication_error(tmp_path: Path) -> None:
+    async with served(setting(tmp_path, "offline")) as service:
+        client = openai.AsyncOpenAI(base_url=f"{service.url}/v1", api_key="k", max_retries=0)
+        async with client:
+            with pytest.raises(openai.AuthenticationError, match="token") as raised:
+                await client.models.list()
+    assert raised.value.code == "invalid_api_key"
 
 
-@pytest.mark.parametrize(("status", "kind", "code"), PROBLEMS)
-async def test_problems_under_v1_become_errors_of_the_form(
-    status: int, kind: type[openai.APIStatusError], code: str | None
-) -> None:
-    async def refuse(request: Request) -> Response:
-        """A problem document in two pieces."""
-        text = json.dumps({"title": "No", "detail": "come with a token"}).encode()
-        pieces = iter([text[:10], text[10:]])
-        headers = {"retry-after": "7"}
-        return StreamingResponse(pieces, status, headers, "application/problem+json")
-
-    app = OpenAIErrors(Starlette(routes=[Route("/{rest:path}", refuse, methods=["GET", "POST"])]))
-    http = httpx2.AsyncClient(transport=httpx2.ASGITransport(app))
-    async with http:
-        client = openai.AsyncOpenAI(
-            base_url="http://x/v1", api_key="k", max_retries=0, http_client=http
-        )
-        with pytest.raises(kind, match="come with a token") as raised:
-            await client.models.retrieve("cortex-r")
-        assert raised.value.code == code
-        assert raised.value.response.headers["retry-after"] == "7"
-        elsewhere = await http.get("http://x/v10")
-    assert elsewhere.headers["content-type"] == "application/problem+json"
+async def test_a_body_of_another_type_and_another_method_are_refused(tmp_path: Path) -> None:
+    async with (
+        served(setting(tmp_path, "offline")) as service,
+        httpx2.AsyncClient(headers=HEADERS, base_url=service.url) as http,
+    ):
+        plain = {"content-type": "text/plain"}
+        typed = await http.post("/v1/chat/completions", content=b"{}", headers=plain)
+        got = await http.get("/v1/chat/completions")
+    assert (typed.status_code, got.status_code) == (415, 405)
+    assert typed.json()["error"]["code"] == "unsupported_media_type"
+    assert got.json()["error"]["code"] == "method_not_allowed"
 
 
 async def post(
@@ -212,7 +198,7 @@ async def post(
 ) -> tuple[int, JsonObject]:
     """The status, and the error if there is one."""
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
-    async with httpx2.AsyncClient(timeout=30) as http:
+    async with httpx2.AsyncClient(timeout=30, headers=HEADERS) as http:
         response = await http.post(f"{service.url}/v1/{path}", content=data)
     told = cast("JsonObject", response.json())
     error = told.get("error", {})

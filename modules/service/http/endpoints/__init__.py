@@ -1,0 +1,1 @@
+"""The endpoints: what each does, and the table of all."""

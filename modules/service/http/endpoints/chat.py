@@ -1,0 +1,107 @@
+"""Chats: a message is answered by a run, whose events are followed, answered and cancelled."""
+
+import asyncio
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from core.base.text import one_line
+from core.run.execution import ExecutionContext
+from core.turn import TextInput
+from modules.service.http.endpoints.shapes import (
+    AnswerRequest,
+    ChatRequest,
+    RunList,
+    RunState,
+    sent,
+)
+from modules.service.http.endpoints.streams import EventStream, last_event_id
+from modules.service.http.guard import execution_of, user_of
+from modules.service.questions import PersonAnswer
+from modules.service.runs import Runs, ServedRun
+from modules.session.attached.text_file import variable_name
+from modules.session.request import clean_request
+
+
+class ChatEndpoints:
+    """What is asked, and what becomes of it."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+
+    async def chat(self, request: Request) -> Response:
+        """Answer a message; the answer is the stream of the run's events."""
+        given = await sent(request, ChatRequest)
+        run = await self._runs.start(
+            user_of(request),
+            clean_request(given.message),
+            profile=given.profile,
+            conversation_id=given.conversation_id,
+            texts=_texts(given),
+            execution=_context(request, given),
+            max_cost=given.max_cost,
+        )
+        return EventStream(run, cancels=given.on_disconnect == "cancel")
+
+    async def runs(self, request: Request) -> Response:
+        """Those of the user that go on."""
+        own = [run for run in self._runs.active if run.user.name == user_of(request).name]
+        found: RunList = {"runs": [state_of(run) for run in own]}
+        return JSONResponse(found)
+
+    async def run(self, request: Request) -> Response:
+        """How a run is, or ended."""
+        return JSONResponse(state_of(await self._found(request)))
+
+    async def events(self, request: Request) -> Response:
+        """The events of a run behind the last one that the client has seen, and those to come."""
+        after = last_event_id(request)
+        return EventStream(await self._found(request), after)
+
+    async def answer(self, request: Request) -> Response:
+        """Answer a question of a run."""
+        run, given = await self._found(request), await sent(request, AnswerRequest)
+        run.answer(given.question_id, PersonAnswer(given.text, given.content, given.declined))
+        return Response(None, 204)
+
+    async def cancel(self, request: Request) -> Response:
+        """End a run; one that has ended stays as it is."""
+        (await self._found(request)).cancel()
+        return Response(None, 204)
+
+    async def _found(self, request: Request) -> ServedRun:
+        """The run of that id; in a thread, as it may be read from its file.
+
+        Raises:
+            NoSuchRun: the user has none of that id.
+        """
+        id_: str = request.path_params["id"]
+        return await asyncio.to_thread(self._runs.get, user_of(request), id_)
+
+
+def state_of(run: ServedRun) -> RunState:
+    """How a run is."""
+    last = run.last_event
+    status = "running" if run.has_begun else "queued"
+    if run.is_done and last is not None:
+        status = str(last.data["status"])
+    return {
+        "id": run.id,
+        "conversation_id": run.conversation_id,
+        "profile": run.profile,
+        "status": status,  # pyright: ignore[reportReturnType] - as the last event has it
+        "last_event": 0 if last is None else last.id,
+    }
+
+
+def _texts(given: ChatRequest) -> tuple[TextInput, ...]:
+    """The texts as plans have them; names of files become those of variables."""
+    texts: list[TextInput] = []
+    for each in given.texts:
+        name = variable_name(each.name, [text.name for text in texts])
+        texts.append(TextInput(name, each.text, one_line(each.name)))
+    return tuple(texts)
+
+
+def _context(request: Request, given: ChatRequest) -> ExecutionContext:
+    return execution_of(request).within(profile=given.profile)

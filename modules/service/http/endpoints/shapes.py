@@ -1,0 +1,256 @@
+"""The JSON of requests and answers; the types are also their schemas in the OpenAPI document."""
+
+from typing import Annotated, Literal, NotRequired, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from typing_extensions import TypedDict
+
+from core.values import Json, JsonObject
+from modules.service.http.problems import Refused
+
+Body = TypeVar("Body", bound=BaseModel)
+
+JSON_TYPE = "application/json"
+
+Time: TypeAlias = Annotated[float, Field(description="Unix time in seconds")]
+
+
+class Sent(BaseModel):
+    """What a client sends; a key that is not known is a mistake."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SentText(Sent):
+    """A text that goes with a message; plans have it as a variable."""
+
+    name: str = Field(min_length=1, max_length=200, description="what it is called: a file's name")
+    text: str
+
+
+class ChatRequest(Sent):
+    """A message, and how it is to be answered."""
+
+    message: str
+    conversation_id: str | None = Field(
+        None, max_length=200, description="goes on with it, or begins one of a plain name"
+    )
+    profile: str = Field("default", max_length=100)
+    max_cost: float | None = Field(None, gt=0, le=1_000_000, description="in US dollars")
+    on_disconnect: Literal["cancel", "continue"] = Field(
+        "cancel", description="what becomes of the run when the connection ends before it"
+    )
+    texts: list[SentText] = Field(default_factory=list[SentText], max_length=20)
+
+
+class AnswerRequest(Sent):
+    """The answer to a question of a run: a text or the value of an option, or a form's values."""
+
+    question_id: str = Field(max_length=100)
+    text: str = Field("", max_length=100_000)
+    content: JsonObject = Field(default_factory=dict[str, Json])
+    declined: bool = False
+
+
+class Problem(TypedDict):
+    """A problem document (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    trace_id: NotRequired[str]
+    retry_after: NotRequired[float]
+    budget: NotRequired[JsonObject]
+
+
+class ProblemKind(TypedDict):
+    """A kind of problem."""
+
+    status: int
+    title: str
+    explanation: str
+
+
+class RunState(TypedDict):
+    """A run; `last_event` is the id of its newest event."""
+
+    id: str
+    conversation_id: str | None
+    profile: str
+    status: Literal["queued", "running", "done", "no_answer", "failed", "interrupted"]
+    last_event: int
+
+
+class RunList(TypedDict):
+    """Runs that go on, the oldest first."""
+
+    runs: list[RunState]
+
+
+class Chat(TypedDict):
+    """A conversation; `title` is its first request where it has none."""
+
+    id: str
+    title: str
+    last_used: Time
+    requests: int
+    profile: str
+
+
+class ChatList(TypedDict):
+    """Conversations, those that were used last first; `before` asks for the rest."""
+
+    chats: list[Chat]
+    before: float | None
+
+
+class Message(TypedDict):
+    """What somebody said in a conversation; `undone` counts no more."""
+
+    role: Literal["user", "assistant"]
+    content: str
+    at: Time
+    undone: bool
+
+
+class History(TypedDict):
+    """A conversation, message by message; `run` is the one that goes on in it."""
+
+    id: str
+    title: str
+    profile: str
+    messages: list[Message]
+    run: str | None
+
+
+class Tool(TypedDict):
+    """A tool that plans may call."""
+
+    name: str
+    server: str
+    description: str
+    input_schema: JsonObject
+    read_only: bool
+
+
+class ToolList(TypedDict):
+    """The tools that are known; `unknown` are servers that have not listed theirs yet."""
+
+    tools: list[Tool]
+    unknown: list[str]
+
+
+class ServerDocument(TypedDict):
+    """A server of tools, and how it is."""
+
+    id: str
+    state: str
+    description: str
+    title: str
+    version: str
+    tools: int | None
+    problem: str | None
+
+
+class ServerList(TypedDict):
+    """The servers of a profile."""
+
+    servers: list[ServerDocument]
+
+
+class Profile(TypedDict):
+    """A profile that the user may name; `problem` is why it can't be used."""
+
+    name: str
+    title: str
+    description: str
+    problem: str | None
+
+
+class ProfileList(TypedDict):
+    """The profiles of the user."""
+
+    profiles: list[Profile]
+
+
+class Document(TypedDict):
+    """A file that the agent may read."""
+
+    name: str
+    size_bytes: int
+    modified: Time
+
+
+class DocumentList(TypedDict):
+    """The files of the user, by name; `is_cut` where there are more."""
+
+    documents: list[Document]
+    is_cut: bool
+
+
+class BudgetState(TypedDict):
+    """One budget: what is spent of it, and the most."""
+
+    scope: str
+    measure: str
+    spent: float
+    most: float
+    left: float
+
+
+class BudgetList(TypedDict):
+    """The budgets that runs of the profile are held to; none is limited that is not here."""
+
+    budgets: list[BudgetState]
+
+
+class Health(TypedDict):
+    """Whether the service takes runs."""
+
+    status: Literal["ok", "draining"]
+    version: str
+
+
+async def sent(request: Request, kind: type[Body]) -> Body:
+    """What stands in the body.
+
+    Raises:
+        Refused: it is no JSON, or says that it is something else.
+        ValidationError: it is not as it has to be.
+    """
+    check_type(request, JSON_TYPE)
+    return kind.model_validate_json(await request.body())
+
+
+def check_type(request: Request, wanted: str) -> None:
+    """See that the body says it is of a type.
+
+    A browser sends JSON of another site's page only after it has asked whether it may.
+
+    Raises:
+        Refused: it is of another one, or says nothing.
+    """
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if given != wanted:
+        told = f"send the body as {wanted} (Content-Type)"
+        raise Refused("unsupported-media-type", told, headers={"Accept": wanted})
+
+
+def number_of(request: Request, name: str, default: float, most: float) -> float:
+    """A number in the query.
+
+    Raises:
+        Refused: it is none, or out of bounds.
+    """
+    given = request.query_params.get(name)
+    if given is None:
+        return default
+    try:
+        found = float(given[:40])
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= most:
+        raise Refused("bad-request", f"{name}: give a number from 0 to {most:g}")
+    return found
