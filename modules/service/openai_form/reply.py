@@ -46,13 +46,17 @@ class Reply:
         completion: Completion,
         headers: Mapping[str, str],
         redactor: Redactor,
+        *,
+        keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
+        send_seconds: float = SEND_SECONDS,
     ) -> None:
-        """Send nothing yet; `redactor` goes over what is told of steps."""
+        """Send nothing yet; `redactor` goes over steps and errors."""
         self._scope, self._receive, self._send = scope, receive, send
         self._asked = asked
         self._completion = completion
         self._headers = dict(headers)
         self._redactor = redactor
+        self._keep_alive_seconds, self._send_seconds = keep_alive_seconds, send_seconds
         self._has_begun = False
         self._steps = ""
         self._told_steps = 0
@@ -104,7 +108,7 @@ class Reply:
 
     async def _tell_news(self) -> None:
         try:
-            async with asyncio.timeout(KEEP_ALIVE_SECONDS):
+            async with asyncio.timeout(self._keep_alive_seconds):
                 await self._news.wait()
         except TimeoutError:
             await self.begin()
@@ -155,7 +159,7 @@ class Reply:
 
     async def _send_in_time(self, message: Message) -> None:
         try:
-            async with asyncio.timeout(SEND_SECONDS):
+            async with asyncio.timeout(self._send_seconds):
                 await self._send(message)
         except TimeoutError:
             raise ClientGone from None

@@ -4,7 +4,7 @@ import asyncio
 import base64
 import io
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -34,11 +34,14 @@ def asks(text: str) -> list[ChatCompletionMessageParam]:
 
 @asynccontextmanager
 async def planned(
-    home: Path, *replies: object, servers: str = "", runs_max: int = 8
+    home: Path,
+    *replies: object,
+    servers: str = "",
+    runs_max: int = 8,
+    approve: Sequence[str] = ("gates.hold",),
 ) -> AsyncGenerator[Served]:
     """A service whose model gives these replies, a plan each."""
     profile = write_profile(home, *([servers] if servers else []))
-    approve = ("gates.hold",)
     made_of = setting(home, script(home, replies), profile, approve=approve)
     async with served(made_of, runs_max=runs_max) as service:
         yield service
@@ -183,6 +186,19 @@ async def test_a_question_of_a_plan_is_the_answer(tmp_path: Path) -> None:
     assert done.choices[0].message.content == "Which of the two Springfields?"
     assert done.model_extra is not None
     assert done.model_extra["cortex_r"]["status"] == "question"
+
+
+async def test_a_call_that_needs_leave_is_refused_as_nobody_can_give_it(tmp_path: Path) -> None:
+    (tmp_path / "door").touch()
+    opening = plan("return f'FINAL_ANSWER: {await tools.gates.hold(name=\"door\")}'")
+    replies = (opening, answering("I may not"))
+    for approve, answer in (((), "I may not"), (("gates.hold",), "door is open")):
+        serving = planned(tmp_path, *replies, servers=gates(tmp_path), approve=approve)
+        async with serving as service, service.client() as client:
+            done = await client.chat.completions.create(
+                model="cortex-r", messages=asks("what is at the gates?")
+            )
+        assert done.choices[0].message.content == answer
 
 
 class Total(BaseModel):
