@@ -13,6 +13,7 @@ from modules.cli.surroundings import Options, Surroundings
 from modules.service.agents import AgentSetting
 from modules.service.http.serving import DRAIN_SECONDS, ServiceSetting, listen, serve, url_of
 from modules.service.http.tokens import FORM, Tokens, read_tokens
+from modules.service.openai_form.routes import openai_form
 from modules.service.runs import QUEUE_MAX, RUNS_MAX
 
 PORT: Final = 8321
@@ -129,7 +130,7 @@ def serve_agent(around: Surroundings) -> ExitCode:
             around.print_json({"url": url, "pid": os.getpid()})
         around.complaints.say("serve", f"listening on {url}; Ctrl-C ends it")
 
-    return around.run(serve(setting, agents, listening, around.remark, tell))
+    return around.run(serve(setting, agents, listening, around.remark, tell, openai_form))
 
 
 def _agents(around: Surroundings, tokens: Tokens) -> AgentSetting:

@@ -1,11 +1,14 @@
 """The application: the endpoints of our own form, what else is plugged in, and the guard around."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import field, replace
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route, Router
 
+from core.base.frozen import frozen
 from modules.service.http.endpoints.chat import ChatEndpoints
 from modules.service.http.endpoints.chats import ChatsEndpoints
 from modules.service.http.endpoints.documents import DocumentsEndpoints
@@ -14,23 +17,45 @@ from modules.service.http.endpoints.table import Endpoint, Handler, endpoints_of
 from modules.service.http.guard import Guard, GuardSetting
 from modules.service.http.metrics import Metrics
 from modules.service.http.openapi import OPENAPI_PATH, openapi_document
+from modules.service.problems import Problem
 from modules.service.runs import Runs
+
+
+@frozen
+class Extras:
+    """What stands behind the guard beside our own endpoints, as `/v1/…`, `/mcp` and the page.
+
+    Attributes:
+        page: the HTML at `/`, and its Content-Security-Policy.
+        routes: of other forms; `guard.user_of` says whose a request is.
+        refusals: how problems are told below a path, where that has a form of its own.
+        bodies: how many bytes a body may have below a path, where that is not as elsewhere.
+        running: is entered while requests are answered.
+    """
+
+    page: tuple[str, str] | None = None
+    routes: Sequence[BaseRoute] = ()
+    refusals: Mapping[str, Callable[[Problem], Response]] = field(
+        default_factory=dict[str, Callable[[Problem], Response]]
+    )
+    bodies: Mapping[str, int] = field(default_factory=dict[str, int])
+    running: AbstractAsyncContextManager[object] = field(default_factory=nullcontext[None])
 
 
 def http_app(
     runs: Runs,
     setting: GuardSetting,
     metrics: Metrics,
-    *,
+    extras: Extras | None = None,
     connections: Callable[[], int | None] = lambda: None,
-    page: tuple[str, str] | None = None,
-    more: Sequence[BaseRoute] = (),
 ) -> Guard:
     """The service as an ASGI application; runs begin and end with whoever made `runs`.
 
-    `page` is the HTML at `/` and its Content-Security-Policy. `more` are routes of other forms, as
-    `/v1/…` and `/mcp`, which stand behind the same guard: `guard.user_of` says whose request it is.
+    `connections` tells how many there are, for the figures.
     """
+    extras = extras or Extras()
+    setting = replace(setting, refusals=extras.refusals, bodies=extras.bodies)
+    page = extras.page
     endpoints = service_endpoints(runs, metrics, connections)
     document = openapi_document(endpoints)
 
@@ -47,7 +72,7 @@ def http_app(
         Route("/", index, methods=["GET"]),
         Route(OPENAPI_PATH, openapi, methods=["GET"]),
         *_routes(endpoints),
-        *more,
+        *extras.routes,
     ]
     return Guard(Router(routes, redirect_slashes=False), setting, metrics.answered)
 

@@ -39,12 +39,6 @@ DOCUMENT_BYTES_MAX: Final = 100 * 1024 * 1024
 DOCUMENTS: Final = "/documents/"
 """Where files are put."""
 
-COMPLETIONS: Final = "/v1/chat/completions"
-"""Where messages have their pictures in them."""
-
-COMPLETION_BYTES_MAX: Final = 32 * 1024 * 1024
-"""A whole conversation, with a picture of 20 MB as Base64."""
-
 BODY_SECONDS: Final = 30.0
 BODY_BYTES_A_SECOND: Final = 64 * 1024
 
@@ -88,6 +82,7 @@ class GuardSetting:
         origins: of other sites that may use it, such as `https://chat.example`.
         body_seconds: so long a body may take, and a second more for each `BODY_BYTES_A_SECOND`.
         refusals: how problems are told below these paths, where another protocol has its own form.
+        bodies: how many bytes a body may have below these paths, in place of `BODY_BYTES_MAX`.
     """
 
     tokens: Tokens
@@ -98,6 +93,7 @@ class GuardSetting:
     refusals: Mapping[str, Callable[[Problem], Response]] = field(
         default_factory=dict[str, Callable[[Problem], Response]]
     )
+    bodies: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 def user_of(request: Request) -> User:
@@ -131,7 +127,7 @@ class Guard:
         execution = begin(headers.get("traceparent"), headers.get("tracestate"))
         answer = _Answer(scope, send, self._on_answer)
         answer.headers["traceparent"] = execution.traceparent
-        body = _Body(scope, headers, receive, self._setting.body_seconds)
+        body = _Body(scope, headers, receive, self._setting)
         answer.body = body
         with working(execution):
             try:
@@ -200,16 +196,19 @@ class Guard:
 class _Body:
     """Receives a request's body within its bounds; behind it, what comes of the connection."""
 
-    def __init__(self, scope: Scope, headers: Headers, receive: Receive, seconds: float) -> None:
-        is_document = scope["method"] == "PUT" and scope["path"].startswith(DOCUMENTS)
-        self._most = DOCUMENT_BYTES_MAX if is_document else BODY_BYTES_MAX
-        if scope["path"] == COMPLETIONS:
-            self._most = COMPLETION_BYTES_MAX
+    def __init__(
+        self, scope: Scope, headers: Headers, receive: Receive, setting: GuardSetting
+    ) -> None:
+        path: str = scope["path"]
+        is_document = scope["method"] == "PUT" and path.startswith(DOCUMENTS)
+        usual = DOCUMENT_BYTES_MAX if is_document else BODY_BYTES_MAX
+        given = (most for below, most in setting.bodies.items() if path.startswith(below))
+        self._most = next(given, usual)
         self._declared = headers.get("content-length", "")
         self._receive = receive
         self._size = 0
         now = asyncio.get_running_loop().time()
-        self._until = now + seconds
+        self._until = now + setting.body_seconds
         self.is_whole = not self._declared.strip("0") and "transfer-encoding" not in headers
 
     def check(self) -> None:

@@ -10,11 +10,10 @@ import logging
 import signal
 import socket
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Final
 
-from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 from uvicorn import Config, Server
 
@@ -22,13 +21,11 @@ from core.base.frozen import frozen
 from core.base.text import counted
 from core.errors import ExitCode, UsageError
 from modules.service.agents import AgentSetting
-from modules.service.http.app import http_app
+from modules.service.http.app import Extras, http_app
 from modules.service.http.connections import HEAD_BYTES_MAX, BoundedProtocol
 from modules.service.http.guard import GuardSetting
 from modules.service.http.metrics import Metrics
 from modules.service.http.tokens import Tokens
-from modules.service.openai_form.errors import PREFIX, problem_refused
-from modules.service.openai_form.routes import openai_routes
 from modules.service.pool import AgentPool, User
 from modules.service.runs import CANCEL_SECONDS, QUEUE_MAX, RUNS_MAX, USER_RUNS_MAX, Runs
 from modules.terminal.waits import interrupting
@@ -75,19 +72,27 @@ def listen(host: str, port: int, *, has_tokens: bool) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         raise UsageError(f"--host {host}: no such address ({error})") from None
-    family, address = found[0][0], str(found[0][4][0])
+    family, kind, protocol, _, place = found[0]
+    address = str(place[0])
     if not has_tokens and not ipaddress.ip_address(address.partition("%")[0]).is_loopback:
         raise UsageError(
             f"--host {host} is reached from other machines: give each user a token, with "
             "--token-env VARIABLE=USER, or listen on 127.0.0.1"
         )
+    # asyncio sends at once (TCP_NODELAY) only where the socket names its protocol, which those of
+    # `socket.create_server` don't: a second request of a connection took 44 ms, and takes 2.
+    listening = socket.socket(family, kind, protocol)
     try:
-        return socket.create_server((address, port), family=family, backlog=BACKLOG)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((address, port))
+        listening.listen(BACKLOG)
     except OSError as error:
+        listening.close()
         raise UsageError(
             f"can't listen on {host}, port {port}: {error.strerror or error}; choose another "
             "with --port, or --port 0 for a free one"
         ) from None
+    return listening
 
 
 def url_of(listening: socket.socket) -> str:
@@ -102,13 +107,11 @@ async def serve(
     listening: socket.socket,
     say: Say,
     on_listening: Callable[[], None],
-    *,
-    page: tuple[str, str] | None = None,
-    more: Callable[[Runs], Sequence[BaseRoute]] = lambda runs: (),
+    extras_of: Callable[[Runs], Extras] = lambda runs: Extras(),
 ) -> ExitCode:
     """Answer requests until a signal comes, and end in good order.
 
-    `on_listening` is called when requests are answered. `page` and `more` are as in `http_app`.
+    `on_listening` is called when requests are answered. `extras_of` gives what else is served.
 
     Raises:
         UserError: the usual profile can't be used, by its model or its sandbox, say.
@@ -126,28 +129,19 @@ async def serve(
                 user_runs_max=USER_RUNS_MAX if setting.tokens else None,
                 on_event=metrics.hear,
             )
-            guard = GuardSetting(
-                setting.tokens,
-                agents.redactor,
-                setting.hosts,
-                setting.origins,
-                refusals={f"{PREFIX}/": problem_refused},
-            )
+            guard = GuardSetting(setting.tokens, agents.redactor, setting.hosts, setting.origins)
+            extras = extras_of(runs)
             app = http_app(
-                runs,
-                guard,
-                metrics,
-                connections=lambda: len(server.server_state.connections),
-                page=page,
-                more=(*openai_routes(runs), *more(runs)),
+                runs, guard, metrics, extras, lambda: len(server.server_state.connections)
             )
             server = http_server(app)
-            serving = asyncio.create_task(server.serve([listening]))
-            on_listening()
-            await _until(stop.is_asked, serving)
-            await _drain(runs, stop, setting.drain_seconds, say)
-            server.should_exit = True
-            await serving
+            async with extras.running:
+                serving = asyncio.create_task(server.serve([listening]))
+                on_listening()
+                await _until(stop.is_asked, serving)
+                await _drain(runs, stop, setting.drain_seconds, say)
+                server.should_exit = True
+                await serving
     return ExitCode.ANSWERED
 
 

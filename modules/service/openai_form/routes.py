@@ -9,11 +9,12 @@ import logging
 import time
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
+from typing import Final
 
 from pydantic_core import from_json
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from config.settings import SettingsError
@@ -23,10 +24,17 @@ from core.errors import UserError
 from core.events import Event
 from core.run.execution import ExecutionContext, current_ids, working
 from modules.service.events import EventWords, ended
+from modules.service.http.app import Extras
 from modules.service.http.endpoints.shapes import JSON_TYPE, check_type
-from modules.service.http.guard import COMPLETIONS, execution_of, user_of
+from modules.service.http.guard import execution_of, user_of
 from modules.service.openai_form.asked import Asked, read_asked
-from modules.service.openai_form.errors import PREFIX, Refused, json_response, refused_for
+from modules.service.openai_form.errors import (
+    PREFIX,
+    Refused,
+    json_response,
+    problem_refused,
+    refused_for,
+)
 from modules.service.openai_form.pictures import read_pictures
 from modules.service.openai_form.reply import ClientGone, Reply
 from modules.service.openai_form.told import (
@@ -45,14 +53,25 @@ from modules.session.brought import Brought
 log = logging.getLogger(__name__)
 
 
-def openai_routes(runs: Runs) -> list[BaseRoute]:
-    """The routes; they stand behind the guard, which tells all other refusals in their form."""
+COMPLETIONS: Final = f"{PREFIX}/chat/completions"
+
+BODY_BYTES_MAX: Final = 32 * 1024 * 1024
+"""A whole conversation, with a picture of 20 MB as Base64."""
+
+
+def openai_form(runs: Runs) -> Extras:
+    """What the HTTP service has to serve; its guard tells all other refusals in this form."""
     models = _Models(runs.pool)
-    return [
+    routes = [
         Route(f"{PREFIX}/models", models.all, methods=["GET"]),
         Route(f"{PREFIX}/models/{{model:path}}", models.one, methods=["GET"]),
         Route(COMPLETIONS, _Completions(runs, models), methods=["POST"]),
     ]
+    return Extras(
+        routes=routes,
+        refusals={f"{PREFIX}/": problem_refused},
+        bodies={COMPLETIONS: BODY_BYTES_MAX},
+    )
 
 
 class _Models:

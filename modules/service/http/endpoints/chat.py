@@ -8,6 +8,7 @@ from starlette.responses import JSONResponse, Response
 from core.base.text import one_line
 from core.run.execution import ExecutionContext
 from core.turn import TextInput
+from modules.models.serving.account import Budgets, limits_of
 from modules.service.http.endpoints.shapes import (
     AnswerRequest,
     ChatRequest,
@@ -17,6 +18,7 @@ from modules.service.http.endpoints.shapes import (
 )
 from modules.service.http.endpoints.streams import EventStream, last_event_id
 from modules.service.http.guard import execution_of, user_of
+from modules.service.pool import User
 from modules.service.questions import PersonAnswer
 from modules.service.runs import Runs, ServedRun
 from modules.session.attached.text_file import variable_name
@@ -31,10 +33,12 @@ class ChatEndpoints:
 
     async def chat(self, request: Request) -> Response:
         """Answer a message; the answer is the stream of the run's events."""
-        given = await sent(request, ChatRequest)
+        given, user = await sent(request, ChatRequest), user_of(request)
+        message = clean_request(given.message)
+        await self._check_budgets(user, given)
         run = await self._runs.start(
-            user_of(request),
-            clean_request(given.message),
+            user,
+            message,
             profile=given.profile,
             conversation_id=given.conversation_id,
             texts=_texts(given),
@@ -68,6 +72,20 @@ class ChatEndpoints:
         """End a run; one that has ended stays as it is."""
         (await self._found(request)).cancel()
         return Response(None, 204)
+
+    async def _check_budgets(self, user: User, given: ChatRequest) -> None:
+        """Refuse at once what would end at once, with a status in place of a stream.
+
+        Raises:
+            BudgetSpent: nothing is left to begin with.
+            UsageError, SettingsError, StorageError: that can't be known.
+        """
+        setting = await asyncio.to_thread(self._runs.pool.setting_of, user, given.profile)
+        if limits_of(setting.profile.budgets):
+            budgets = Budgets(setting.places.home)
+            spent = await budgets.spent(setting.profile, given.conversation_id)
+            if spent is not None:
+                raise spent
 
     async def _found(self, request: Request) -> ServedRun:
         """The run of that id; in a thread, as it may be read from its file.

@@ -12,7 +12,7 @@ from contextlib import aclosing
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from modules.service.events import ServiceEvent
@@ -47,7 +47,10 @@ class EventStream(StreamingResponse):
         self._cancels = cancels
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send until the run has ended, or the client has gone."""
+        """Send until the run has ended, or the client has gone; to HEAD, no more than the head."""
+        if scope["method"] == "HEAD":
+            await Response(None, headers=dict(self.headers))(scope, receive, send)
+            return
         try:
             await super().__call__(scope, receive, send)
         finally:

@@ -175,6 +175,17 @@ async def test_more_runs_wait_and_more_than_those_are_refused(tmp_path: Path) ->
                 assert [each async for each in waiting][-1].data["answer"] == "second"
 
 
+async def test_a_spent_budget_is_a_status(tmp_path: Path) -> None:
+    budgets = "{day: {calls: 1}}"
+    async with served(tmp_path, [ADDING, ADDING], SUMS_SERVER, budgets=budgets) as service:
+        assert (await chatted(service.client, message="go"))[-1].data["answer"] == "12"
+        refused = await service.client.post("/chat", json={"message": "go"})
+    problem = refused.json()
+    assert refused.status_code == 402
+    assert problem["type"] == "/problems#budget-spent"
+    assert problem["budget"]["key"] == "budgets.day.calls"
+
+
 async def test_while_the_service_ends_no_run_begins(tmp_path: Path) -> None:
     async with served(tmp_path, []) as service:
         await service.runs.drain(0)

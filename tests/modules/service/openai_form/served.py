@@ -19,8 +19,7 @@ from modules.service.http.app import http_app
 from modules.service.http.guard import GuardSetting
 from modules.service.http.metrics import Metrics
 from modules.service.http.tokens import Token, Tokens
-from modules.service.openai_form.errors import PREFIX, problem_refused
-from modules.service.openai_form.routes import openai_routes
+from modules.service.openai_form.routes import openai_form
 from modules.service.pool import AgentPool, User
 from modules.service.runs import Runs
 from tests.command_line import NO_MODEL_SERVER
@@ -79,12 +78,10 @@ async def served(
     """The service, which knows one user by a token; more than `runs_max` runs are refused."""
     tokens = Tokens([Token(sha256(TOKEN.encode()).digest(), user or User())])
     metrics = Metrics()
-    guard = GuardSetting(
-        tokens, made_of.redactor, refusals={f"{PREFIX}/": problem_refused}, body_seconds=60
-    )
+    guard = GuardSetting(tokens, made_of.redactor, body_seconds=60)
     async with AgentPool(made_of, time.monotonic) as pool:
         runs = Runs(pool, runs_max=runs_max, queue_max=0, on_event=metrics.hear)
-        app = http_app(runs, guard, metrics, more=openai_routes(runs))
+        app = http_app(runs, guard, metrics, openai_form(runs))
         async with listening(app) as url:
             yield Served(url, pool, runs)
             await runs.drain(0)
