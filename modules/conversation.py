@@ -157,6 +157,7 @@ class Conversation:
         self._expected: ExpectedAnswer | None = None
         self._known: Known | None = None
         self._recollection = self._recalling()
+        self._is_asked = self._is_interrupted = False
         self._preparation: asyncio.Task[_Prepared] | None = None
         self._loop: RequestRun | None = None
         self._files_in = files_in
@@ -250,11 +251,14 @@ class Conversation:
 
     def interrupt(self) -> bool:
         """Stop the running request; servers stay alive. Whether there was one."""
+        if not self._is_asked:
+            return False
+        self._is_interrupted = True  # also while neither of the two is there yet
         if self._loop is not None:
             self._loop.interrupt()
         elif self._preparation is not None:
             self._preparation.cancel()
-        return self._preparation is not None
+        return True
 
     @contextlib.asynccontextmanager
     async def beside_runs(self) -> AsyncGenerator[ModelManager]:
@@ -294,15 +298,20 @@ class Conversation:
             UsageError: an image that the request names can't be used, a tool that the user
                 demands is not there, or the graph can't run.
         """
-        if (schema := self._demands.answer_schema) is not None:
+        demands = self._demands
+        if (schema := demands.answer_schema) is not None:
             may_repair = self.model.traits.reads_text
             self._expected = ExpectedAnswer(schema, may_repair=may_repair)
-        if (seconds := self._demands.timeout_seconds) is None:
-            outcome = await self._ask(request, texts, by_hand, graph, execution, brought)
-        else:
-            with RequestTimeout(seconds, self.interrupt) as limit:
-                run = self._ask(request, texts, by_hand, graph, execution, brought)
-                outcome = limit.settle(await run)
+        asked = self._ask(request, texts, by_hand, graph, execution, brought)
+        self._is_asked, self._is_interrupted = True, False
+        try:
+            if (seconds := demands.timeout_seconds) is None:
+                outcome = await asked
+            else:
+                with RequestTimeout(seconds, self.interrupt, demands.timeout_origin) as limit:
+                    outcome = limit.settle(await asked)
+        finally:
+            self._is_asked = False
         return outcome if self._expected is None else self._expected.settle(outcome)
 
     async def _ask(
@@ -361,13 +370,18 @@ class Conversation:
         graph: TaskGraph | None,
         brought: Brought,
     ) -> RunOutcome:
+        if self._is_interrupted:  # while the budgets were read
+            return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
         # A task of its own: servers that start for the first time may take long.
         self._preparation = asyncio.create_task(
             self._prepare(request, texts, by_hand, graph, brought)
         )
         try:
             await asyncio.wait({self._preparation})
-            if self._preparation.cancelled():
+            # One that was done already could not be cancelled any more.
+            if self._preparation.cancelled() or (
+                self._is_interrupted and self._preparation.exception() is None
+            ):
                 return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
             self._loop = self._run_of(self._preparation.result(), by_hand, graph)
             kept = (self.session.recorder.telling(self._listener),) if by_hand.is_kept else ()

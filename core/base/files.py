@@ -192,14 +192,15 @@ def lock(descriptor: int, timeout_seconds: float = LOCK_TIMEOUT_SECONDS) -> None
         time.sleep(_POLL_SECONDS)
 
 
-def try_lock(descriptor: int) -> bool:
+def try_lock(descriptor: int, *, shared: bool = False) -> bool:
     """Lock an open file or folder if no other process holds it; at once, without waiting.
 
+    Several may hold a `shared` lock, which keeps out who wants it alone.
     A file system without locks gives none, silently: writers read before they write, and replace
     files as a whole.
     """
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:

@@ -150,7 +150,7 @@ class Redactor:
 
     def mask(self, patterns: Sequence[str]) -> None:
         """From now on, keep out what these regular expressions match."""
-        self._masks = (*self._masks, *map(re.compile, patterns))
+        self._masks = tuple(dict.fromkeys((*self._masks, *map(re.compile, patterns))))
 
     def __repr__(self) -> str:
         """The names of the variables, never their values."""

@@ -47,7 +47,9 @@ class DispatcherHooks:
 
     `on_notice` hears of servers that failed and of tools that are left out, `on_waiting` of
     servers that are slow to start, `on_log` (server, level, text) of what servers log.
-    `waiting_for` is entered while something is waited for, which its text names.
+    `waiting_for` is entered while something is waited for, which its text names. Where several
+    requests are answered at once, `ask` and `approve` count by themselves how much is asked for
+    each (`counts_questions` false).
     """
 
     on_notice: Callable[[str], Awaitable[None]] = _tell_nobody
@@ -56,6 +58,7 @@ class DispatcherHooks:
     on_log: Callable[[str, str, str], Awaitable[None]] = _tell_nobody
     ask: Ask = decline
     approve: Approve = refuse
+    counts_questions: bool = True
 
 
 ServerState: TypeAlias = Literal["up", "not started", "down", "failed", "set aside"]
@@ -114,6 +117,8 @@ class RunQuestions:
 
     async def _may_ask(self) -> bool:
         """Count one more question of this run; whether it may be put to the user."""
+        if not self._hooks.counts_questions:
+            return True
         self._asked += 1
         if self._asked == QUESTIONS_PER_RUN + 1:
             most = f"servers have asked {QUESTIONS_PER_RUN} questions in this run"

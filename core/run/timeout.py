@@ -1,4 +1,4 @@
-"""`--timeout`: ends a request that takes too long, as a limit that was reached."""
+"""Ends a request that takes too long, as a limit that was reached."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,10 +11,13 @@ from core.turn import RunOutcome
 class RequestTimeout:
     """Within the `with`, so many seconds may pass before `interrupt` is called."""
 
-    def __init__(self, seconds: float, interrupt: Callable[[], object]) -> None:
-        """Begin nothing yet."""
+    def __init__(
+        self, seconds: float, interrupt: Callable[[], object], origin: str = "--timeout"
+    ) -> None:
+        """Begin nothing yet; `origin` names what sets the time."""
         self._seconds = seconds
         self._interrupt = interrupt
+        self._origin = origin
         self._timer: asyncio.TimerHandle | None = None
         self._is_over = False
 
@@ -32,7 +35,7 @@ class RequestTimeout:
         """The outcome, which is no interruption by the user where the time was over."""
         if not self._is_over or outcome.status != "interrupted":
             return outcome
-        told = f"No answer within {self._seconds:g} s (--timeout)"
+        told = f"No answer within {self._seconds:g} s ({self._origin})"
         return replace(outcome, status="no_answer", message=told)
 
     def _end(self) -> None:

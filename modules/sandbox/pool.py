@@ -8,10 +8,11 @@ On Linux the workers are behind a second wall besides, see `modules.sandbox.wall
 """
 
 import asyncio
+import copy
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self
@@ -51,6 +52,14 @@ def _check(limits: SandboxLimits) -> None:
             raise ValueError(f"sandbox limit {name} must be above 0, not {value}")
 
 
+@dataclass(eq=False)
+class _Running:
+    """What has been started, for all shares of a sandbox."""
+
+    executor: ThreadPoolExecutor | None = None
+    workers: "Future[Workers] | None" = None
+
+
 class Sandbox:
     """A pool of interpreter workers, started when first needed.
 
@@ -79,8 +88,7 @@ class Sandbox:
         self._second_wall = second_wall
         self._slots = asyncio.Semaphore(MAX_PARALLEL_PLANS)
         self._deadlines = Deadlines()
-        self._executor: ThreadPoolExecutor | None = None
-        self._workers: Future[Workers] | None = None
+        self._running = _Running()
 
     async def __aenter__(self) -> Self:
         """See whether the walls that are required stand; workers are started when first needed.
@@ -99,8 +107,9 @@ class Sandbox:
         traceback: TracebackType | None,
     ) -> None:
         """End the workers and threads; plans must have ended or been cancelled before."""
-        executor, self._executor = self._executor, None
-        starting, self._workers = self._workers, None
+        running = self._running
+        executor, running.executor = running.executor, None
+        starting, running.workers = running.workers, None
         if executor is None or starting is None:
             return
         closing = asyncio.wrap_future(executor.submit(_close, starting))
@@ -128,6 +137,15 @@ class Sandbox:
     def standing_still(self) -> AbstractContextManager[None]:
         """Let no wall time pass for any plan while inside: a tool of it waits for the user."""
         return self._deadlines.standing_still()
+
+    def share(self) -> "Sandbox":
+        """The same workers, for plans whose time goes by while those of others stand still.
+
+        It is not entered: it ends with the whole.
+        """
+        shared = copy.copy(self)
+        shared._deadlines = Deadlines()
+        return shared
 
     async def run(
         self,
@@ -186,13 +204,14 @@ class Sandbox:
 
     def _started(self) -> tuple[ThreadPoolExecutor, "Future[Workers]"]:
         """The executor and the workers, started if they aren't; a failed start is tried again."""
-        if self._executor is None:
-            self._executor = ThreadPoolExecutor(EXECUTOR_THREADS, "cortex-sandbox")
-        if self._workers is None or (self._workers.done() and self._workers.exception()):
-            self._workers = self._executor.submit(
+        running = self._running
+        if running.executor is None:
+            running.executor = ThreadPoolExecutor(EXECUTOR_THREADS, "cortex-sandbox")
+        if running.workers is None or (running.workers.done() and running.workers.exception()):
+            running.workers = running.executor.submit(
                 _open, self._limits, self._require, second_wall=self._second_wall
             )
-        return self._executor, self._workers
+        return running.executor, running.workers
 
     async def _prepare(
         self,

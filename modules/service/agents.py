@@ -1,7 +1,8 @@
 """An agent of one user and one profile: living servers, a sandbox and models for its conversations.
 
 Conversations of one agent run at the same time over the same servers. What a server says or asks of
-its own accord is told to those whose requests it works on.
+its own accord is told to those whose requests it works on; what concerns the agent as a whole, such
+as a server that did not start, to all whose requests are being answered.
 """
 
 import asyncio
@@ -49,6 +50,12 @@ from modules.service.questions import PersonQuestions, PutQuestion
 from modules.session.brought import NOTHING_BROUGHT, Brought
 from modules.team.entry import TeamEntry
 
+RUN_SECONDS: Final = 1_800.0
+"""So long a request may take by default: none holds a place for ever."""
+
+RUN_BOUND: Final = "the most that a request may take here"
+"""What ended a request that took longer, as its outcome tells it."""
+
 log = logging.getLogger(__name__)
 
 BROUGHT_TOKENS: Final = 16_000
@@ -65,12 +72,14 @@ class AgentSetting:
         profile: how requests are answered.
         profile_file: where it was read.
         environ: with the keys of models.
-        redactor: knows the secrets of the environment.
+        redactor: knows the secrets of the environment, and learns those of every agent: there is
+            one for all, so that logs and errors are clean whoever writes them.
         model: names a model that goes before the profile's.
         mcp_files: further files of servers.
         approve: tools that need no leave.
         files_in: where paths in requests start; None: no file is read for them.
         guide: what user and project say to models; None where nobody does.
+        run_seconds: so long a request may take, questions to the person included; None: for ever.
     """
 
     places: Places
@@ -84,6 +93,7 @@ class AgentSetting:
     approve: Sequence[str] = ()
     files_in: Path | None = None
     guide: Guide | None = None
+    run_seconds: float | None = RUN_SECONDS
 
 
 class Agent:
@@ -93,7 +103,7 @@ class Agent:
         setting: what it was made of.
         dispatcher: its servers.
         servers: what was configured of them.
-        calls: numbers the calls of all its conversations.
+        calls: numbers the requests and calls of all its conversations.
     """
 
     def __init__(self, setting: AgentSetting) -> None:
@@ -121,6 +131,7 @@ class Agent:
                 on_log=self._logged,
                 ask=self._ask,
                 approve=self._approve,
+                counts_questions=False,  # each conversation counts those of its own request
             ),
         )
         self.calls = itertools.count(1)
@@ -149,10 +160,11 @@ class Agent:
         trace: TracebackType | None,
     ) -> None:
         """End conversations, servers, sandbox and connections; every wait is bounded."""
-        for conversation in [*self._conversations]:
-            conversation.interrupt()
-            await conversation.aclose()
-        await self._stack.aclose()
+        async with AsyncExitStack() as closing:  # what fails to end does not keep up the others
+            closing.push_async_callback(self._stack.aclose)
+            for conversation in [*self._conversations]:
+                conversation.interrupt()
+                closing.push_async_callback(conversation.aclose)
 
     @property
     def model(self) -> ModelManager:
@@ -226,16 +238,20 @@ class Agent:
         """The model of a role of the team."""
         return self._chosen_model(name, "team.roles in the profile")
 
-    async def _tell(self, event: Event) -> None:
-        for each in [*self._conversations]:
-            if each.is_running:
-                await each.hear(event)
+    @property
+    def _running(self) -> list["AgentConversation"]:
+        return [each for each in self._conversations if each.is_running]
 
     async def _notice(self, text: str) -> None:
-        await self._tell(Notice("mcp", text))
+        for each in self._running:
+            await each.hear(Notice("mcp", text))
 
     async def _logged(self, server: str, level: str, text: str) -> None:
-        await self._tell(ServerLogged(server, level, text))
+        running = self._running
+        # A log message may come a little behind the answer that it belongs to.
+        called = [each for each in running if each.has_called(server)]
+        for each in called or running:
+            await each.hear(ServerLogged(server, level, text))
 
     async def _ask(self, question: Question) -> Reply:
         asked = self._working_with(question.server)
@@ -248,12 +264,14 @@ class Agent:
     def _working_with(self, server: str) -> PersonQuestions | None:
         """Who asked for what the server does just now: of several, the one that called it last.
 
-        MCP over stdio does not say which call a question belongs to; all are of one user.
+        MCP over stdio does not say which call a question belongs to; all are of one user. While a
+        server starts, no call of it is open: it is taken to start for the newest request.
         """
         called = [each for each in self._conversations if each.last_call_of(server)]
-        if not called:
-            return None
-        return max(called, key=lambda each: each.last_call_of(server)).questions
+        if called:
+            return max(called, key=lambda each: each.last_call_of(server)).questions
+        newest = max(self._running, key=lambda each: each.number, default=None)
+        return None if newest is None else newest.questions
 
 
 class AgentConversation:
@@ -262,6 +280,7 @@ class AgentConversation:
     Attributes:
         questions: asks the person; None where nobody is there.
         conversation: what answers.
+        number: of the request that is answered, or was last; later ones have higher numbers.
     """
 
     def __init__(
@@ -272,14 +291,16 @@ class AgentConversation:
         put_question: PutQuestion | None,
         demands: Demands | None = None,
     ) -> None:
-        sandbox = agent.sandbox
+        sandbox = agent.sandbox.share()  # an open question stops the clock of its own request
         profile, places = setting.profile, setting.places
         self._agent = agent
         self._listener: Emit | None = None
         self._calls: dict[tuple[str, int, int], tuple[str, int]] = {}
+        self._called: set[str] = set()
+        self.number = 0
         asked = None
         if put_question is not None:
-            bounds = sandbox.standing_still, profile.team.ask_seconds
+            bounds = sandbox.standing_still, profile.team.ask_seconds, self._notice
             asked = PersonQuestions(put_question, setting.redactor, *bounds)
         self.questions = asked
         self.conversation = Conversation(
@@ -296,7 +317,11 @@ class AgentConversation:
             None if asked is None else asked.allow,
             profile.document_folders(places.home),
             memory_server_id(agent.servers.specs, places.root),
-            demands,
+            replace(
+                demands or Demands(),
+                timeout_seconds=setting.run_seconds,
+                timeout_origin=RUN_BOUND,
+            ),
             Permissions(places.permissions_file, profile.agent.id, setting.redactor, log.warning),
             setting.guide,
             TeamEntry(agent.named_model, None if asked is None else asked.ask_for, places.home),
@@ -337,12 +362,15 @@ class AgentConversation:
             raise RuntimeError("a conversation answers one request at a time")
         if max_cost is not None:
             self.conversation.model = self._agent.model.again(max_cost)
-        self._listener = listener
+        self._listener, self.number = listener, next(self._agent.calls)
+        if self.questions is not None:
+            self.questions.begin_request()
         try:
             return await self.conversation.ask(request, texts, graph=graph, brought=brought)
         finally:
             self._listener = None
             self._calls.clear()
+            self._called.clear()
             if max_cost is not None:
                 self.conversation.model = self._agent.model.again()
 
@@ -365,12 +393,26 @@ class AgentConversation:
         """When the newest call of the server that is open was sent, as a number; 0 for none."""
         return max((at for name, at in self._calls.values() if name == server), default=0)
 
+    def has_called(self, server: str) -> bool:
+        """Whether the request that is being answered has called the server."""
+        return server in self._called
+
+    async def is_kept(self) -> bool:
+        """Whether something of its session is on the disk; True where nothing is ever kept."""
+        memory = self.conversation.session.memory
+        is_on = self.conversation.profile.memory.memory_service
+        return not is_on or await asyncio.to_thread(memory.path.exists)
+
+    async def _notice(self, text: str) -> None:
+        await self.hear(Notice("mcp", text))
+
     def _note_calls(self, event: Event, subtask: str = "", attempt: int = 0) -> None:
         match event:
             case SubtaskEvent():
                 self._note_calls(event.event, event.subtask, event.attempt)
             case ToolCallStarted():
                 place = event.tool.partition(".")[0], next(self._agent.calls)
+                self._called.add(place[0])
                 self._calls[subtask, attempt, event.call_id] = place
             case ToolCallFinished():
                 self._calls.pop((subtask, attempt, event.call_id), None)

@@ -4,12 +4,14 @@ The names are those of the chatbot backend's design (`supervisor.decided`, `tool
 few more for plans. `modules.service.event_types` has the fields of each.
 """
 
+import binascii
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
 from core.base.clock import Clock
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
+from core.base.text import shorten
 from core.events import (
     ActionChosen,
     Answered,
@@ -43,7 +45,6 @@ from core.events import (
 from core.team.graph import TaskGraph
 from core.turn import RunOutcome, ToolCall, Usage
 from core.values import JsonObject
-from modules.service.questions import PersonQuestion
 from modules.terminal.answer import Room, plain_json
 
 EVENT_CHARACTERS_MAX: Final = 64_000
@@ -54,6 +55,21 @@ IMAGE_CHARACTERS_MAX: Final = 4_000_000
 
 ANSWER_CHARACTERS_MAX: Final = 1_000_000
 """A longer answer is cut."""
+
+RUN_CHARACTERS_MAX: Final = 32_000_000
+"""So much all events of a run may take together; of those that come later only a little is told."""
+
+TEXTS_CHARACTERS: Final = 8_000_000
+"""So much of that is for other things than images."""
+
+LATE_CHARACTERS_MAX: Final = 1_000
+"""What is told of an event then."""
+
+STEPS_CHARACTERS: Final = 48_000
+"""So much the descriptions of all parts of a graph may take together."""
+
+GRAPH_CHARACTERS_MAX: Final = 2_000_000
+"""So much a graph may take, most of which are ids: no part of it is left out."""
 
 
 DONE: Final = "response.done"
@@ -70,11 +86,6 @@ class ServiceEvent:
     id: int
     name: str
     data: JsonObject
-
-
-def asked(question: PersonQuestion) -> tuple[str, Fields]:
-    """The event that puts a question to the person."""
-    return "clarify.request", {"question": question}
 
 
 def ended(
@@ -117,6 +128,7 @@ class EventWords:
         self._run_id = run_id
         self._redactor = redactor
         self._clock = clock
+        self._left = RUN_CHARACTERS_MAX
 
     def told(self, event: Event) -> Iterator[tuple[str, JsonObject]]:
         """The named events that stand for one of the engine; none for most of its inner ones."""
@@ -130,15 +142,58 @@ class EventWords:
     def document(self, name: str, fields: Fields) -> tuple[str, JsonObject]:
         """A named event with its fields as JSON, within bounds, without secrets.
 
-        Answers stand as they are, here as everywhere: a figure in one may look like a secret.
+        Answers stand as they are, here as everywhere: a figure in one may look like a secret. So
+        does the data of images, which no text is looked for in.
         """
         told: JsonObject = {"type": name, "run": self._run_id, "at": round(self._clock(), 3)}
-        is_answer = name in ("response.chunk", DONE)
-        most = ANSWER_CHARACTERS_MAX if is_answer else EVENT_CHARACTERS_MAX
-        room = Room(most + (IMAGE_CHARACTERS_MAX if name == "tool.content" else 0))
+        room = Room(most := self._most(name))
+        as_is: JsonObject = {}
         for field, value in fields.items():
-            told[field] = plain_json(value, room=room)
-        return name, told if is_answer else self._redactor.object(told)
+            if name == "tool.content" and field == "data":
+                as_is |= self._image(str(value))
+            elif (name, field) in _AS_IS:
+                as_is[field] = plain_json(value, room=room)
+            else:
+                told[field] = plain_json(value, room=room)
+        self._left -= most - room.left
+        return name, {**self._redactor.object(told), **as_is}
+
+    def _most(self, name: str) -> int:
+        """How much an event may take."""
+        match name:
+            case "response.chunk" | "response.done":
+                return ANSWER_CHARACTERS_MAX
+            case "clarify.request":  # whoever is asked sees the whole of it
+                return EVENT_CHARACTERS_MAX
+            case "workflow.created":
+                return GRAPH_CHARACTERS_MAX
+            case _:
+                return max(min(EVENT_CHARACTERS_MAX, self._left), LATE_CHARACTERS_MAX)
+
+    def _image(self, data: str) -> JsonObject:
+        """An image's data, or why it is left out."""
+        why = ""
+        if len(data) > IMAGE_CHARACTERS_MAX:
+            why = "the image is too large"
+        elif len(data) > self._left - TEXTS_CHARACTERS:
+            why = "the run has shown too many images"
+        elif not _is_base64(data):
+            why = "it is not base64"
+        if why:
+            return {"data": "", "metadata": {"left_out": why}}
+        self._left -= len(data)
+        return {"data": data, "metadata": {}}
+
+
+_AS_IS: Final = {("response.chunk", "content"), (DONE, "answer")}
+
+
+def _is_base64(data: str) -> bool:
+    try:
+        binascii.a2b_base64(data, strict_mode=True)
+    except ValueError:
+        return False
+    return True
 
 
 def _told(event: Event) -> Iterator[tuple[str, Fields]]:
@@ -227,14 +282,8 @@ def _of_calls(event: Event) -> Iterator[tuple[str, Fields]]:
         case ToolCallFinished(call_id, call, images):
             which = {"call": call_id, "tool": call.tool}
             for image in images:
-                is_small = len(image.data) <= IMAGE_CHARACTERS_MAX
-                content = {
-                    "content_type": image.mime_type,
-                    "encoding": "base64",
-                    "data": image.data if is_small else "",
-                    "metadata": {} if is_small else {"left_out": "the image is too large"},
-                }
-                yield "tool.content", {**which, **content}
+                content = {"content_type": image.mime_type, "encoding": "base64"}
+                yield "tool.content", {**which, **content, "data": image.data}
             yield _call_ended(call_id, call, len(images))
         case ToolCallKept(call):
             yield _call_ended(None, call, 0)
@@ -283,10 +332,11 @@ def _of_team(event: Event) -> Iterator[tuple[str, Fields]]:
 
 
 def _steps(graph: TaskGraph) -> list[Fields]:
+    each = STEPS_CHARACTERS // max(len(graph.subtasks), 1)
     return [
         {
             "id": subtask.id,
-            "description": subtask.description,
+            "description": shorten(subtask.description, each),
             "role": subtask.role,
             "after": subtask.dependencies,
         }

@@ -2,16 +2,21 @@
 
 An agent starts with the first request for it, and ends when it has been idle for a while. The owner
 of CORTEX_HOME is a user too, whose home that is; any other has `users/NAME` below it.
+
+What is configured holds for an agent as long as it lives. A profile that is changed on the disk
+holds for the next agent of it; the usual profile is read once, when the service starts.
 """
 
 import asyncio
+import contextvars
+import logging
 import re
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeAlias
 
 from config.schema import load_profile
 from config.settings import Places
@@ -37,6 +42,11 @@ CONVERSATIONS_MAX: Final = 200
 """So many conversations of one agent stay open between their requests."""
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+_Key: TypeAlias = tuple[str, str]
+"""An agent's user and profile, by their names."""
+
+log = logging.getLogger(__name__)
 
 
 class Busy(Exception):
@@ -129,9 +139,12 @@ class AgentPool:
         self._clock = clock
         self._idle_seconds = idle_seconds
         self._agents_max = agents_max
-        self._agents: dict[tuple[str, str], _Kept] = {}
-        self._opening: dict[tuple[str, str], asyncio.Lock] = {}
+        self._agents: dict[_Key, _Kept] = {}
+        self._opening: dict[_Key, asyncio.Task[_Kept]] = {}
+        self._ending: dict[_Key, asyncio.Task[None]] = {}
+        self._places_taken = 0  # by agents that are being opened
         self._sweeper: asyncio.Task[None] | None = None
+        self._is_closed = False
 
     async def __aenter__(self) -> Self:
         """Begin to look for idle agents."""
@@ -144,12 +157,19 @@ class AgentPool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End all agents."""
+        """End all agents, those too that are just being opened."""
+        self._is_closed = True
+        unfinished: set[asyncio.Task[_Kept] | asyncio.Task[None]] = {*self._opening.values()}
         if self._sweeper is not None:
-            self._sweeper.cancel()
-            await asyncio.wait({self._sweeper})
-        kept, self._agents = [*self._agents.values()], {}
-        await asyncio.gather(*(each.agent.__aexit__(None, None, None) for each in kept))
+            unfinished.add(self._sweeper)
+        for task in unfinished:
+            task.cancel()
+        if unfinished:
+            await asyncio.wait(unfinished)
+        for key in [*self._agents]:
+            self._end(key)
+        if self._ending:
+            await asyncio.wait({*self._ending.values()})
 
     def profiles_of(self, user: User) -> dict[str, Path]:
         """The files of the profiles that the user may use, by their names."""
@@ -267,13 +287,20 @@ class AgentPool:
         conversations, id_ = kept.conversations, pooled.conversation.session_id
         for name in [name for name, each in conversations.items() if each is pooled]:
             del conversations[name]
+        closed: list[PooledConversation] = []
         if id_ is None:
-            await pooled.conversation.aclose()
-            return
-        conversations[id_] = pooled  # as the newest
+            closed.append(pooled)
+        else:
+            conversations[id_] = pooled  # as the newest
         idle = [name for name, each in conversations.items() if not each.is_busy]
-        for name in idle[: max(0, len(conversations) - CONVERSATIONS_MAX)]:
-            await conversations.pop(name).conversation.aclose()
+        too_many = max(0, len(conversations) - CONVERSATIONS_MAX)
+        # All at once: while one is closed, a request may come for another.
+        closed += [conversations.pop(name) for name in idle[:too_many]]
+        for each in closed:
+            try:
+                await each.conversation.aclose()
+            except Exception:  # the request is answered all the same
+                log.exception("a conversation did not end well")
 
     @asynccontextmanager
     async def _used(self, user: User, profile: str) -> AsyncGenerator[_Kept]:
@@ -285,18 +312,50 @@ class AgentPool:
             kept.idle_since = self._clock()
 
     async def _get(self, user: User, profile: str) -> _Kept:
-        """The agent, counted as used."""
+        """The agent, counted as used.
+
+        Who is cancelled here leaves the opening to others who wait for it, or to the next request.
+        """
+        self.check_profile(user, profile)  # not every token of a user is for every profile
         key = user.name, profile
-        async with self._opening.setdefault(key, asyncio.Lock()):
-            kept = self._agents.get(key)
-            if kept is None:
-                setting = await asyncio.to_thread(self.setting_of, user, profile)
-                await self._make_room()
+        while (kept := self._agents.get(key)) is None:
+            if self._is_closed:
+                raise TooManyAgents("the service ends; try again in a while")
+            if (opening := self._opening.get(key)) is None:
+                # In a context of its own: the agent belongs to no request's trace.
+                work = self._opened(key, user)
+                opening = asyncio.create_task(work, context=contextvars.Context())
+                self._opening[key] = opening
+                opening.add_done_callback(_retrieve)
+            await asyncio.wait({opening})
+            if opening.cancelled():
+                continue
+            opening.result()  # it may have been ended again by now
+        kept.users += 1
+        return kept
+
+    async def _opened(self, key: _Key, user: User) -> _Kept:
+        """Open an agent; one that still ends under the same name is waited for."""
+        try:
+            if (ending := self._ending.get(key)) is not None:
+                await asyncio.wait({ending})
+            setting = await asyncio.to_thread(self.setting_of, user, key[1])
+            await self._make_room()
+            with self._place_taken():
                 agent = await asyncio.to_thread(Agent, setting)
                 kept = _Kept(await agent.__aenter__(), idle_since=self._clock())
                 self._agents[key] = kept
-            kept.users += 1
             return kept
+        finally:
+            del self._opening[key]
+
+    @contextmanager
+    def _place_taken(self) -> Generator[None]:
+        self._places_taken += 1
+        try:
+            yield
+        finally:
+            self._places_taken -= 1
 
     async def _make_room(self) -> None:
         """End the agent that has been idle longest, where there are too many.
@@ -304,18 +363,27 @@ class AgentPool:
         Raises:
             TooManyAgents: none is idle.
         """
-        if len(self._agents) < self._agents_max:
-            return
-        idle = [(kept.idle_since, key) for key, kept in self._agents.items() if not kept.users]
-        if not idle:
-            raise TooManyAgents(
-                f"{self._agents_max} agents are in use, as many as may be; try again in a while"
-            )
-        await self._end(min(idle)[1])
+        while len(self._agents) + len(self._ending) + self._places_taken >= self._agents_max:
+            idle = [(kept.idle_since, key) for key, kept in self._agents.items() if not kept.users]
+            if not self._ending:
+                if not idle:
+                    most = f"{self._agents_max} agents are in use, as many as may be"
+                    raise TooManyAgents(f"{most}; try again in a while")
+                self._end(min(idle)[1])
+            await asyncio.wait({*self._ending.values()}, return_when=asyncio.FIRST_COMPLETED)
 
-    async def _end(self, key: tuple[str, str]) -> None:
+    def _end(self, key: _Key) -> None:
+        """Begin to end an agent; nobody gets it any more."""
         kept = self._agents.pop(key)
-        await kept.agent.__aexit__(None, None, None)
+        self._ending[key] = asyncio.create_task(self._ended(key, kept.agent))
+
+    async def _ended(self, key: _Key, agent: Agent) -> None:
+        try:
+            await agent.__aexit__(None, None, None)
+        except Exception:
+            log.exception("an agent did not end well")
+        finally:
+            del self._ending[key]
 
     async def _sweep(self) -> None:
         while True:
@@ -323,4 +391,10 @@ class AgentPool:
             now = self._clock()
             for key, kept in [*self._agents.items()]:
                 if not kept.users and now - kept.idle_since > self._idle_seconds:
-                    await self._end(key)
+                    self._end(key)
+
+
+def _retrieve(opening: asyncio.Task[_Kept]) -> None:
+    """See the error of an opening that nobody may wait for any more."""
+    if not opening.cancelled():
+        opening.exception()

@@ -66,6 +66,7 @@ async def opened(
             tuple(approve),
             None if files_in is None else Path(files_in),
             Guide(places.home, Path.cwd()),
+            run_seconds=None,  # the program has timeouts of its own
         )
         return Agent(setting)
 

@@ -16,7 +16,8 @@ from core.base.frozen import frozen
 from core.base.json_text import json_start
 from core.base.redaction import Redactor
 from core.base.text import shorten
-from core.dispatch.hooks import ToolChange
+from core.dispatch.hooks import DispatcherHooks, RunQuestions, ToolChange
+from core.errors import UsageError
 from core.mcp.form import FormError, read_form
 from core.mcp.hooks import Question, Reply
 from core.provenance.checks import Doubt
@@ -33,7 +34,7 @@ TEXT_CHARACTERS_MAX: Final = 8_000
 """A longer text of a question is cut."""
 
 DETAIL_CHARACTERS_MAX: Final = 20_000
-"""A call with longer arguments can't be checked by eye: it is refused without a question."""
+"""A call with longer arguments, or a longer form, can't be checked by eye: nobody is asked."""
 
 ASK_SECONDS: Final = 300.0
 """So long a person is waited for; then there is no answer."""
@@ -89,10 +90,42 @@ PutQuestion: TypeAlias = Callable[[PersonQuestion], Awaitable[PersonAnswer | Non
 """Puts a question to the person; None where nobody is there, or answers."""
 
 
+def check_answer(question: PersonQuestion, answer: PersonAnswer) -> None:
+    """Let through what answers the question.
+
+    Raises:
+        UsageError: it is none of the values to choose from, or does not fit the form.
+    """
+    if answer.declined:
+        return
+    # Who allows no call may say in words what to do in its place.
+    if question.options and question.kind != "approval" and answer.text not in question.options:
+        known = ", ".join(question.options)
+        raise UsageError(f"{shorten(answer.text, 80)!r} is no answer; 'text' is one of: {known}")
+    if question.kind != "form":
+        return
+    fields = {field.name: field for field in read_form(question.form)}
+    for name, value in answer.content.items():
+        if name not in fields:
+            known = ", ".join(fields) or "none"
+            raise UsageError(f"the form has no field '{shorten(name, 80)}'; its fields: {known}")
+        if not fields[name].fits(value):
+            limits = json_start(fields[name].limits, 300)
+            raise UsageError(f"the value of '{name}' does not fit: it is held against {limits}")
+    missing = [name for name, field in fields.items() if field.required]
+    if missing := [name for name in missing if name not in answer.content]:
+        raise UsageError(f"'content' lacks {', '.join(missing)}")
+
+
+async def _tell_nobody(text: str) -> None:
+    """Keep it."""
+
+
 class PersonQuestions:
     """Turns what the engine asks into questions for `put`, and answers into what it wants.
 
     While a question is open the clocks of plans stand still; it is open for `seconds` at most.
+    What servers ask is counted for each request: `tell` hears when they ask too much.
     """
 
     def __init__(
@@ -101,20 +134,37 @@ class PersonQuestions:
         redactor: Redactor,
         standing_still: Callable[[], AbstractContextManager[None]],
         seconds: float = ASK_SECONDS,
+        tell: Callable[[str], Awaitable[None]] = _tell_nobody,
     ) -> None:
         """Ask nothing yet."""
         self._put_to_person = put
         self._redactor = redactor
         self._standing_still = standing_still
         self._seconds = seconds
+        self._of_servers = RunQuestions(
+            DispatcherHooks(on_notice=tell, ask=self._ask, approve=self._approve)
+        )
+
+    def begin_request(self) -> None:
+        """Let servers ask again: what they asked for earlier requests no longer counts."""
+        self._of_servers.begin_run()
 
     async def ask(self, question: Question) -> Reply:
         """A server's question (`core.mcp.hooks.Ask`)."""
+        return await self._of_servers.ask(question)
+
+    async def approve(self, changes: Sequence[ToolChange]) -> bool:
+        """Whether a server's changed tools may be used (`core.dispatch.hooks.Approve`)."""
+        return await self._of_servers.approve(changes)
+
+    async def _ask(self, question: Question) -> Reply:
         redact = self._redactor
         try:
             fields = () if question.url is not None else read_form(question.fields)
         except FormError:
             return Reply("decline")
+        if len(json_start(question.fields, DETAIL_CHARACTERS_MAX + 1)) > DETAIL_CHARACTERS_MAX:
+            return Reply("decline")  # what is cut off is no form any more
         holds_secrets = redact.json(question.fields) != question.fields
         if holds_secrets or redact.text(question.url or "") != (question.url or ""):
             return Reply("decline")
@@ -129,8 +179,7 @@ class PersonQuestions:
             return Reply("cancel")
         return Reply("decline") if answer.declined else Reply("accept", answer.content)
 
-    async def approve(self, changes: Sequence[ToolChange]) -> bool:
-        """Whether a server's changed tools may be used (`core.dispatch.hooks.Approve`)."""
+    async def _approve(self, changes: Sequence[ToolChange]) -> bool:
         if not changes:
             return False
         detail = "\n\n".join(

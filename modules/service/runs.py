@@ -11,22 +11,23 @@ import time
 import uuid
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from core.base.clock import Clock
-from core.events import Event
+from core.base.frozen import frozen
+from core.events import Event, Notice
 from core.run.execution import ExecutionContext, begin, working
 from core.turn import RunOutcome, TextInput
 from core.values import JsonObject
 from modules.service.agents import AgentConversation
 from modules.service.events import DONE, EventWords, ServiceEvent, ended
 from modules.service.pool import AgentPool, Busy, ConversationBusy, User
-from modules.service.problems import problem_of, problem_of_outcome
-from modules.service.questions import PersonAnswer, PersonQuestion
-from modules.service.run_log import RunLog, read_log
+from modules.service.problems import Problem, problem_of, problem_of_outcome
+from modules.service.questions import PersonAnswer, PersonQuestion, check_answer
+from modules.service.run_log import KeptRun, RunFacts, RunLog, read_log
 from modules.session.ids import check_session_id, new_session_id
 
 RUNS_MAX: Final = 8
@@ -44,12 +45,21 @@ EVENTS_MAX: Final = 20_000
 FINISHED_KEPT: Final = 100
 """So many finished runs stay in memory; the others are read from their files."""
 
+FINISHED_CHARACTERS_MAX: Final = 64_000_000
+"""So much they may take together; the newest stays in any case."""
+
 CANCEL_SECONDS: Final = 10.0
 """So long cancelled runs may take to end."""
 
 _UNIMPORTANT: Final = frozenset({"tool.progress", "server.log", "notice", "workflow.message"})
 
 INTERRUPTED: Final = "the service ended before the run did"
+
+BEFORE_IT_BEGAN: Final = "interrupted before it began"
+
+GIVEN_UP: Final = "interrupted: the service ended, and did not wait any longer"
+
+_BEGINS: Final = "begins the conversation '{}': none of that name is kept"
 
 OnEvent: TypeAlias = Callable[[ServiceEvent], None]
 
@@ -64,6 +74,10 @@ class QueueFull(Busy):
 
 class Draining(Busy):
     """The service ends, and takes no more requests."""
+
+
+class RunElsewhere(Busy):
+    """Another process answers the run just now."""
 
 
 class NoSuchRun(KeyError):
@@ -83,6 +97,15 @@ class _Ask:
     context: ExecutionContext
     words: EventWords
     max_cost: float | None
+    is_named: bool  # the client has named the conversation
+
+
+@frozen
+class _Open:
+    """A question that waits for the person."""
+
+    question: PersonQuestion
+    answer: asyncio.Future[PersonAnswer | None]
 
 
 class ServedRun:
@@ -93,7 +116,9 @@ class ServedRun:
         user: whose it is.
         conversation_id: the session that it belongs to.
         profile: the name of the profile that answers.
-        outcome: how it ended; None before, or where another process answered.
+        outcome: how it ended, without its steps; None before, or where another process answered.
+        has_begun: whether its turn has come.
+        characters: about how much memory its events take.
     """
 
     def __init__(
@@ -110,14 +135,16 @@ class ServedRun:
         self.profile = profile
         self.conversation_id = conversation_id
         self.outcome: RunOutcome | None = None
+        self.has_begun = False
+        self.characters = 0
         self._events = events
         self._on_event = on_event
         self._more = asyncio.Event()
-        self._open: dict[str, asyncio.Future[PersonAnswer]] = {}
+        self._open: dict[str, _Open] = {}
         self._log: RunLog | None = None  # there is one as soon as the task has begun
         self._is_cancelled = False
+        self._is_waiting = False
         self._task: asyncio.Task[object] | None = None
-        self._is_joined = False
         self._conversation: AgentConversation | None = None
 
     @property
@@ -131,7 +158,10 @@ class ServedRun:
         return self._events[-1] if self._events else None
 
     async def events(self, after: int = 0) -> AsyncGenerator[ServiceEvent, None]:
-        """The events behind the one of that id, then those to come; the last one ends it."""
+        """The events behind the one of that id, then those to come; the last one ends it.
+
+        Who names an event that never was, of a run that has ended, gets the last one again.
+        """
         place = max(0, after)
         while True:
             while place < len(self._events):
@@ -139,14 +169,11 @@ class ServedRun:
                 place += 1
                 yield event
             if self.is_done:
+                if place > len(self._events):
+                    yield self._events[-1]
                 return
             more = self._more
             await more.wait()
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether its turn has come."""
-        return self._conversation is not None
 
     @property
     def task(self) -> "asyncio.Task[object] | None":
@@ -158,26 +185,32 @@ class ServedRun:
         self._task = asyncio.create_task(work)
 
     def join(self, task: "asyncio.Task[object]") -> None:
-        """Let the task answer, which has begun: it may be cancelled at once."""
-        self._task, self._is_joined = task, True
+        """Let the task answer, which has begun."""
+        self._task = task
 
     def record(self, log_: RunLog) -> None:
         """Write what will be told to the file, and close that at the end."""
         self._log = log_
 
-    def check_cancelled(self) -> None:
-        """Go on, unless it was cancelled before its task began.
+    @contextlib.contextmanager
+    def waiting(self) -> Generator[None]:
+        """Within the `with`, the run waits for its turn, and `cancel` ends the wait.
 
         Raises:
-            CancelledError: it was.
+            CancelledError: it was cancelled before.
         """
         if self._is_cancelled:
             raise asyncio.CancelledError
+        self._is_waiting = True
+        try:
+            yield
+        finally:
+            self._is_waiting = False
 
     @contextlib.contextmanager
     def answered_by(self, conversation: AgentConversation) -> Generator[None]:
         """Within the `with`, the conversation answers, and `cancel` interrupts it."""
-        self._conversation = conversation
+        self._is_waiting, self._conversation, self.has_begun = False, conversation, True
         try:
             yield
         finally:
@@ -185,50 +218,68 @@ class ServedRun:
 
     async def put(self, question: PersonQuestion, words: EventWords) -> PersonAnswer | None:
         """Put a question to who follows the run, and wait for the answer."""
+        if self.is_done:
+            return None
         waiting = asyncio.get_running_loop().create_future()
-        self._open[question.id] = waiting
+        self._open[question.id] = _Open(question, waiting)
         self.add(*words.document("clarify.request", {"question": question}))
-        is_answered = False
         try:
-            answer = await waiting
-            is_answered = not answer.declined
-            return answer
+            return await waiting
         finally:
-            del self._open[question.id]
-            told = {"question_id": question.id, "answered": is_answered}
-            self.add(*words.document("clarify.answered", told))
+            self._close(question.id, words)
+
+    def close_questions(self, words: EventWords) -> None:
+        """Have no question open any more: the run ends."""
+        for id_, open_ in [*self._open.items()]:
+            self._close(id_, words)
+            if not open_.answer.done():
+                open_.answer.set_result(None)
+
+    def _close(self, question_id: str, words: EventWords) -> None:
+        """Tell that a question is open no more, once."""
+        if (open_ := self._open.pop(question_id, None)) is None:
+            return
+        answer = open_.answer
+        given = answer.result() if answer.done() and not answer.cancelled() else None
+        told = {"question_id": question_id, "answered": given is not None and not given.declined}
+        self.add(*words.document("clarify.answered", told))
 
     def answer(self, question_id: str, answer: PersonAnswer) -> None:
         """Answer a question that is open.
 
         Raises:
             NoSuchQuestion: it is not, or not any more.
+            UsageError: the answer does not fit the question, which stays open.
         """
-        waiting = self._open.get(question_id)
-        if waiting is None or waiting.done():
+        open_ = self._open.get(question_id)
+        if open_ is None or open_.answer.done():
             raise NoSuchQuestion(question_id)
-        waiting.set_result(answer)
+        check_answer(open_.question, answer)
+        open_.answer.set_result(answer)
 
     def cancel(self) -> None:
-        """End the run as interrupted; nothing if it has ended."""
-        if self._conversation is not None and self._conversation.interrupt():
-            return
+        """End the run as interrupted; nothing if it has ended, or just ends."""
+        if self._conversation is not None:
+            self._conversation.interrupt()
+        elif self._is_waiting and not self._is_cancelled and self._task is not None:
+            self._task.cancel()
         self._is_cancelled = True
-        if (self._log is not None or self._is_joined) and self._task is not None:
+
+    def abandon(self) -> None:
+        """Wait for nothing any more that the run works with."""
+        if self._task is not None:
             self._task.cancel()
 
     def add(self, name: str, data: JsonObject) -> None:
-        """Tell one more event."""
-        if len(self._events) >= EVENTS_MAX and name in _UNIMPORTANT:
+        """Tell one more event; nothing behind the last one."""
+        if self.is_done or (len(self._events) >= EVENTS_MAX and name in _UNIMPORTANT):
             return
         event = ServiceEvent(len(self._events) + 1, name, data)
         self._events.append(event)
         if self._on_event is not None:
             self._on_event(event)
         if self._log is not None:
-            self._log.write(event)
-            if self.is_done:
-                self._log.close()
+            self.characters += self._log.write(event, is_last=self.is_done)
         self._more.set()
         self._more = asyncio.Event()
 
@@ -288,12 +339,17 @@ class Runs:
     ) -> ServedRun:
         """Begin to answer a request; returns at once.
 
+        A `conversation_id` that is not kept begins a session of that name; a `notice` says so.
+        Where two ids are one file (by their case, on a disk that knows none), or the terminal works
+        on the same session, requests may go on at once: the file's lock keeps it whole.
+
         Raises:
             ConversationBusy: the conversation answers another request.
             QueueFull, Draining: no more are taken now.
             UsageError: there is no such profile for the user, or the id is no id.
         """
         self.pool.check_profile(user, profile)
+        is_named = conversation_id is not None
         if conversation_id is None:
             now = datetime.now().astimezone()
             conversation_id = new_session_id(now, uuid.uuid4().hex)
@@ -304,7 +360,8 @@ class Runs:
         context = execution or begin(user=user.name)
         context = context.within(session=conversation_id, profile=profile)
         words = EventWords(run.id, self.pool.setting.redactor, self._clock)
-        run.start(self._answered(run, _Ask(request, texts, context, words, max_cost)))
+        ask = _Ask(request, texts, context, words, max_cost, is_named)
+        run.start(self._answered(run, ask))
         return run
 
     @contextlib.asynccontextmanager
@@ -323,8 +380,9 @@ class Runs:
         try:
             if task is not None:
                 run.join(task)
-            async with self._turn:
-                yield run
+            with run.waiting():  # until a conversation answers
+                async with self._turn:
+                    yield run
         finally:
             del self._active[id_]
             if not run.is_done:  # who follows its events is to see their end
@@ -334,10 +392,11 @@ class Runs:
                     run.add(*words.document(name, fields))
 
     def get(self, user: User, run_id: str) -> ServedRun:
-        """A run of the user's, of an earlier process too.
+        """A run of the user's, of an earlier process too, whose file is read: call it in a thread.
 
         Raises:
             NoSuchRun: there is none, or it is another user's.
+            RunElsewhere: another process answers it just now.
         """
         run = self._active.get(run_id) or self._finished.get(run_id)
         if run is not None:
@@ -346,10 +405,10 @@ class Runs:
             return run
         if len(run_id) != 32 or not set(run_id) <= set("0123456789abcdef"):
             raise NoSuchRun(run_id)
-        events = read_log(self.home(user), run_id)
-        if events is None:
+        kept = read_log(self.home(user), run_id)
+        if kept is None:
             raise NoSuchRun(run_id)
-        return self._of_earlier_process(run_id, user, events)
+        return self._of_earlier_process(run_id, user, kept)
 
     def home(self, user: User) -> Path:
         """Where the user's state lies."""
@@ -358,13 +417,19 @@ class Runs:
     async def drain(self, seconds: float) -> None:
         """Take no more requests; runs have so long to end, then they are cancelled."""
         self._is_draining = True
+        await self._wait(seconds)
+        for run in self.active:
+            run.cancel()
+        await self._wait(CANCEL_SECONDS)
+        for run in self.active:
+            run.abandon()
+        await self._wait(CANCEL_SECONDS)
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait until no run is left, for so long at most."""
         tasks = {task for run in self.active if (task := run.task) is not None}
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
-        for run in self.active:
-            run.cancel()
-        if left := {task for task in tasks if not task.done()}:
-            await asyncio.wait(left, timeout=CANCEL_SECONDS)
 
     def _admit(self, user: User, conversation_id: str) -> None:
         """Raise what stands against one more run."""
@@ -383,28 +448,37 @@ class Runs:
 
     async def _answered(self, run: ServedRun, ask: _Ask) -> None:
         """Answer, whatever happens; the last event is told in any case."""
-        run.record(await asyncio.to_thread(RunLog, self.home(run.user), run.id))
         began, problem = self._clock(), None
+        facts = RunFacts(run.conversation_id or "", run.profile, ask.context.trace_id)
         try:
-            run.check_cancelled()
+            run.record(await asyncio.to_thread(RunLog, self.home(run.user), run.id, facts))
             with working(ask.context):
                 outcome = await self._in_turn(run, ask)
             problem = problem_of_outcome(outcome)
         except asyncio.CancelledError:
-            outcome = RunOutcome("interrupted", None, "interrupted before it began")
+            why = GIVEN_UP if run.has_begun else BEFORE_IT_BEGAN
+            outcome = RunOutcome("interrupted", None, why)
         except Exception as error:
             problem = problem_of(error)
             if problem.kind == "bug":
-                log.exception("a bug in Cortex-R")
+                log.exception("a bug in Cortex-R; trace %s", ask.context.trace_id)
             outcome = RunOutcome("failed", None, problem.detail)
+        outcome.durations.setdefault("total", self._clock() - began)
+        try:
+            self._tell_end(run, ask, outcome, problem)
+        finally:
+            self._retire(run)
+
+    def _tell_end(
+        self, run: ServedRun, ask: _Ask, outcome: RunOutcome, problem: Problem | None
+    ) -> None:
+        run.outcome = replace(outcome, steps=())  # its calls' results may be large
+        run.close_questions(ask.words)
         if problem is not None:
             document = problem.document(ask.context.trace_id)
             run.add(*ask.words.document("error", {"problem": document}))
-        outcome.durations.setdefault("total", self._clock() - began)
-        run.outcome = outcome
         for name, fields in ended(outcome, run.conversation_id, ask.context.trace_id):
             run.add(*ask.words.document(name, fields))
-        self._retire(run)
 
     async def _in_turn(self, run: ServedRun, ask: _Ask) -> RunOutcome:
         async def listen(event: Event) -> None:
@@ -414,31 +488,52 @@ class Runs:
         async def put(question: PersonQuestion) -> PersonAnswer | None:
             return await run.put(question, ask.words)
 
-        if self._turn.locked():
-            waiting = sum(not each.has_begun for each in self.active)
-            run.add(*ask.words.document("run.queued", {"place": waiting}))
         where = run.user, run.profile, run.conversation_id
-        async with self._turn, self.pool.conversation(*where, put) as conversation:
-            with run.answered_by(conversation):
-                return await conversation.ask(ask.request, listen, ask.texts, max_cost=ask.max_cost)
+        async with contextlib.AsyncExitStack() as stack:
+            with run.waiting():
+                if self._turn.locked():
+                    run.add(*ask.words.document("run.queued", {"place": self._place_of(run)}))
+                await stack.enter_async_context(self._turn)
+                conversation = self.pool.conversation(*where, put)
+                answering = await stack.enter_async_context(conversation)
+                if ask.is_named and not await answering.is_kept():
+                    await listen(Notice("memory", _BEGINS.format(run.conversation_id)))
+            with run.answered_by(answering):
+                asked = ask.request, listen, ask.texts
+                return await answering.ask(*asked, max_cost=ask.max_cost)
+
+    def _place_of(self, run: ServedRun) -> int:
+        """Its place in the queue: 1 is the next whose turn it is."""
+        waiting = [each for each in self.active if not each.has_begun]
+        return 1 + waiting.index(run)
 
     def _retire(self, run: ServedRun) -> None:
         self._active.pop(run.id, None)
         self._finished[run.id] = run
-        while len(self._finished) > FINISHED_KEPT:
-            self._finished.popitem(last=False)
+        characters = sum(each.characters for each in self._finished.values())
+        while len(self._finished) > 1 and (
+            len(self._finished) > FINISHED_KEPT or characters > FINISHED_CHARACTERS_MAX
+        ):
+            characters -= self._finished.popitem(last=False)[1].characters
 
-    def _of_earlier_process(self, run_id: str, user: User, events: list[ServiceEvent]) -> ServedRun:
-        """A run as its file tells it; where its process was killed, it ends as interrupted."""
-        started = [each.data for each in events if each.name == "run.started"]
-        data: JsonObject = started[0] if started else {}
-        id_ = data.get("conversation_id")
-        run = ServedRun(run_id, user, "", id_ if isinstance(id_, str) else None, events)
-        if not run.is_done:
-            words = EventWords(run_id, self.pool.setting.redactor, self._clock)
-            trace_id = data.get("trace_id")
-            outcome = RunOutcome("interrupted", None, INTERRUPTED)
-            trace = trace_id if isinstance(trace_id, str) else ""
-            for name, fields in ended(outcome, run.conversation_id, trace):
-                run.add(*words.document(name, fields))
+    def _of_earlier_process(self, run_id: str, user: User, kept: KeptRun) -> ServedRun:
+        """A run as its file tells it; where its process was killed, it ends as interrupted.
+
+        Raises:
+            RunElsewhere: its process is alive.
+        """
+        facts, events = kept.facts, kept.events
+        run = ServedRun(run_id, user, facts.profile, facts.conversation_id or None, events)
+        if run.is_done:
+            return run
+        if kept.is_going_on:
+            raise RunElsewhere(
+                f"another process answers the run {run_id}; ask that one, or wait for its end"
+            )
+        at = events[-1].data.get("at") if events else None
+        moment = at if isinstance(at, int | float) else self._clock()
+        words = EventWords(run_id, self.pool.setting.redactor, lambda: moment)
+        outcome = RunOutcome("interrupted", None, INTERRUPTED)
+        for name, fields in ended(outcome, run.conversation_id, facts.trace_id):
+            run.add(*words.document(name, fields))
         return run

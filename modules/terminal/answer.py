@@ -367,6 +367,11 @@ class Room:
     def __init__(self, characters: int) -> None:
         self._left = characters
 
+    @property
+    def left(self) -> int:
+        """How many are left; below 0 where the last had not quite the room."""
+        return self._left
+
     def take(self, characters: int) -> bool:
         """Whether anything is left for one more element, whose name has so many characters."""
         self._left -= characters + _ELEMENT_CHARACTERS
