@@ -373,9 +373,8 @@ class Conversation:
         if self._is_interrupted:  # while the budgets were read
             return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
         # A task of its own: servers that start for the first time may take long.
-        self._preparation = asyncio.create_task(
-            self._prepare(request, texts, by_hand, graph, brought)
-        )
+        work = self._prepare(request, texts, by_hand, graph, brought)
+        self._preparation = asyncio.create_task(work)
         try:
             await asyncio.wait({self._preparation})
             # One that was done already could not be cancelled any more.
