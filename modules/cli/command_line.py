@@ -46,6 +46,7 @@ environment:
 
 COMMANDS = {
     "mcp": "list, try, add and remove MCP servers",
+    "mcp-server": "be an MCP server: other programs ask the agent",
     "call": "call one tool, with no model involved",
     "run-plan": "run a plan from a file, in the sandbox",
     "prompt": "show what a model would be sent",

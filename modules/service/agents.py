@@ -8,8 +8,8 @@ as a server that did not start, to all whose requests are being answered.
 import asyncio
 import itertools
 import logging
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,7 @@ from typing import Final, Self
 from config.models_file import load_models
 from config.schema import AgentProfile
 from config.server_list import ServerList, memory_server_id, secret_values, server_list
+from config.servers import ServerSpec
 from config.settings import Places
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
@@ -55,6 +56,11 @@ RUN_SECONDS: Final = 1_800.0
 
 RUN_BOUND: Final = "the most that a request may take here"
 """What ended a request that took longer, as its outcome tells it."""
+MCP_SERVER_COMMAND: Final = "mcp-server"
+"""The command that makes an agent a server."""
+
+PROGRAMS: Final = ("agent.py", "cortex-r")
+"""What this program is called in a checkout, and where it is installed."""
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +86,8 @@ class AgentSetting:
         files_in: where paths in requests start; None: no file is read for them.
         guide: what user and project say to models; None where nobody does.
         run_seconds: so long a request may take, questions to the person included; None: for ever.
+        allow_tool_changes: take definitions of tools that have changed as they are now.
+        is_server: this agent is a server to others, and starts none that is an agent like it.
     """
 
     places: Places
@@ -94,6 +102,8 @@ class AgentSetting:
     files_in: Path | None = None
     guide: Guide | None = None
     run_seconds: float | None = RUN_SECONDS
+    allow_tool_changes: bool = False
+    is_server: bool = False
 
 
 class Agent:
@@ -104,6 +114,7 @@ class Agent:
         dispatcher: its servers.
         servers: what was configured of them.
         calls: numbers the requests and calls of all its conversations.
+        on_tools: hears of a server whose tools are known anew.
     """
 
     def __init__(self, setting: AgentSetting) -> None:
@@ -122,19 +133,22 @@ class Agent:
         self.dispatcher = MultiMCP(
             self.servers.specs,
             cache=ToolCache(places.cache),
-            pins=ToolPins(places.pins_file),
+            pins=ToolPins(places.pins_file, allow_changes=setting.allow_tool_changes),
             start_failures=StartFailures(places.failures_file),
             log_folder=places.server_logs,
             hooks=DispatcherHooks(
                 on_notice=self._notice,
                 on_waiting=self._notice,
                 on_log=self._logged,
+                on_tools=self._tools_known,
                 ask=self._ask,
                 approve=self._approve,
                 counts_questions=False,  # each conversation counts those of its own request
             ),
         )
         self.calls = itertools.count(1)
+        self.on_tools: Callable[[str], Awaitable[None]] | None = None
+        self._callers: list[tuple[int, str, PersonQuestions | None]] = []
         self._conversations: list[AgentConversation] = []
         self._model: ModelManager | None = None
         self._stack = AsyncExitStack()
@@ -216,6 +230,19 @@ class Agent:
         self._conversations.append(conversation)
         return conversation
 
+    @contextmanager
+    def calling(self, server: str, questions: PersonQuestions | None) -> Generator[None]:
+        """Within the `with`, somebody calls the server beside all conversations.
+
+        What the server asks meanwhile is asked by `questions`.
+        """
+        caller = next(self.calls), server, questions
+        self._callers.append(caller)
+        try:
+            yield
+        finally:
+            self._callers.remove(caller)
+
     def forget(self, conversation: "AgentConversation") -> None:
         """Tell a conversation no more."""
         if conversation in self._conversations:
@@ -253,6 +280,10 @@ class Agent:
         for each in called or running:
             await each.hear(ServerLogged(server, level, text))
 
+    async def _tools_known(self, server: str) -> None:
+        if self.on_tools is not None:
+            await self.on_tools(server)
+
     async def _ask(self, question: Question) -> Reply:
         asked = self._working_with(question.server)
         return Reply("decline") if asked is None else await asked.ask(question)
@@ -267,11 +298,14 @@ class Agent:
         MCP over stdio does not say which call a question belongs to; all are of one user. While a
         server starts, no call of it is open: it is taken to start for the newest request.
         """
-        called = [each for each in self._conversations if each.last_call_of(server)]
-        if called:
-            return max(called, key=lambda each: each.last_call_of(server)).questions
-        newest = max(self._running, key=lambda each: each.number, default=None)
-        return None if newest is None else newest.questions
+        asked: dict[int, PersonQuestions | None] = {
+            at: questions for at, name, questions in self._callers if name == server
+        }
+        asked |= {each.last_call_of(server): each.questions for each in self._conversations}
+        if newest := max(asked, default=0):
+            return asked[newest]
+        latest = max(self._running, key=lambda each: each.number, default=None)
+        return None if latest is None else latest.questions
 
 
 class AgentConversation:
@@ -421,9 +455,22 @@ class AgentConversation:
 
 
 def _servers(setting: AgentSetting) -> ServerList:
-    """The profile's servers, those of who runs the program, and the user's own."""
+    """The profile's servers, those of who runs the program, and the user's own.
+
+    One that is an agent like this is left out where it could be started by itself, for ever.
+    """
     places, shared = setting.places, setting.shared
     files = [*setting.mcp_files]
     if places.home != shared.home and shared.mcp_file.exists():
         files.append(shared.mcp_file)
-    return server_list(setting.profile, places, setting.profile_file, files, setting.environ)
+    found = server_list(setting.profile, places, setting.profile_file, files, setting.environ)
+    if not setting.is_server:
+        return found
+    return replace(found, specs=tuple(spec for spec in found.specs if not _is_agent(spec)))
+
+
+def _is_agent(spec: ServerSpec) -> bool:
+    """Whether a server is started by `agent.py mcp-server`, by whatever name that is called."""
+    return MCP_SERVER_COMMAND in spec.command and any(
+        Path(word).name in PROGRAMS for word in spec.command
+    )
