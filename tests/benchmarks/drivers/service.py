@@ -33,7 +33,10 @@ from modules.service.runs import Runs
 from tests.benchmarks.drivers.turns import say
 from tests.command_line import write_profile
 
-MATH = f"id: math\nscript: {ROOT}/servers/math_server.py\ndescription: arithmetic, such as add and multiply"
+MATH = (
+    f"id: math\nscript: {ROOT}/servers/math_server.py\n"
+    "description: arithmetic, such as add and multiply"
+)
 
 
 async def main(kind: str, home: Path, model: str = "", memory: str = "true") -> None:
