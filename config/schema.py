@@ -430,6 +430,13 @@ class TraceSection(Section):
         return self.otel == "on" or any(value not in ("", "none") for value in asked)
 
 
+class ServiceSection(Section):
+    """What the agent offers to other programs; see `docs/mcp.md`."""
+
+    gateway: StrictBool = False
+    """`agent.py mcp-server` also offers the tools of all servers, as `server__tool`."""
+
+
 PRESET_ROLES: Final = (
     "generalist",
     "researcher",
@@ -521,6 +528,7 @@ class AgentProfile(Section):
     security: SecuritySection = SecuritySection()
     trace: TraceSection = TraceSection()
     team: TeamSection = TeamSection()
+    service: ServiceSection = ServiceSection()
     mcp_servers: tuple[ServerEntry, ...] = ()
 
     def memory_folder(self, home: Path) -> Path:

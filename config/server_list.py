@@ -70,8 +70,9 @@ def server_list(
     profile_file: Path,
     mcp_files: Sequence[Path] = (),
     environ: Mapping[str, str] = os.environ,
+    more: Sequence[ServerSpec] = (),
 ) -> ServerList:
-    """The profile's servers, then those of `places.mcp_file`, then those of `mcp_files`.
+    """The profile's servers, those of `places.mcp_file`, those of `mcp_files`, then `more`.
 
     Of two with one id, or with ids that plans can't tell apart, the first counts, also when it
     is switched off; a note says which was passed over. An `mcp.json` in the working directory
@@ -95,6 +96,8 @@ def server_list(
             folder = places.home if path in own else None
             gathered.add_file(read_mcp_file(path, environ, folder))
             read.add(resolved)
+    for spec in more:
+        gathered.add(spec, is_disabled=False)
     return ServerList(tuple(gathered.specs), tuple(gathered.disabled), tuple(gathered.notes), files)
 
 

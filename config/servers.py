@@ -8,7 +8,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -331,6 +331,13 @@ def _bare(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
+def seen_from(spec: ServerSpec, folder: Path) -> ServerSpec:
+    """The server for a user who is in this folder, which need not be that of our process."""
+    if spec.runs_in is None:
+        return spec
+    return replace(spec, runs_in=None if _names_program(spec.command, folder) else folder)
+
+
 def _users_folder(command: Sequence[str], root: Path) -> Path | None:
     """Where the user is; None where a program for which no folder is given runs in `root`.
 
@@ -344,7 +351,13 @@ def _users_folder(command: Sequence[str], root: Path) -> Path | None:
         return None
     if any(files_named(words, root)):
         return None
-    return None if any(map(_may_be_run, files_named(words, here))) else here
+    return None if _names_program(words, here) else here
+
+
+def _names_program(command: Sequence[str], folder: Path) -> bool:
+    """Whether a relative word of the command means a program in the folder."""
+    words = [word for word in command if not Path(word).is_absolute()]
+    return any(map(_may_be_run, files_named(words, folder)))
 
 
 def _may_be_run(path: Path) -> bool:

@@ -458,6 +458,7 @@ class MultiMCP:
                 await self._hooks.on_notice(note)
             self._registry.learn(name, admitted.tools, admitted.refused)
             self._listings[name] = tools
+        await self._hooks.on_tools(name)
 
 
 def runs_alike(spec: ServerSpec, other: ServerSpec | None) -> bool:

@@ -24,6 +24,7 @@ from core.ports import (
     CallTool,
     CountingModel,
     Dispatcher,
+    ImageInput,
     OnRepaired,
     RequestRun,
     SpendCall,
@@ -280,12 +281,13 @@ class Conversation:
         texts: tuple[TextInput, ...] = (),
         by_hand: ByHand = NOTHING_BY_HAND,
         graph: TaskGraph | None = None,
+        images: tuple[ImageInput, ...] = (),
         execution: ExecutionContext | None = None,
     ) -> RunOutcome:
         """Run one request to its end; `interrupt` ends it at any moment.
 
         `by_hand` takes over a part of the run. `graph` is one of the user's, which is run in place
-        of any other plan. Images that the request names (`@photo.png`) go with
+        of any other plan. `images`, and those that the request names (`@photo.png`), go with
         it, and so do `texts`, whoever may have written them. A greeting, and a request for help,
         get the page that helps (`modules.models.offline.welcome`): no model is asked, no server
         started, nothing kept. `execution` is what the request's door has made; by default the
@@ -300,7 +302,7 @@ class Conversation:
         if (schema := demands.answer_schema) is not None:
             may_repair = self.model.traits.reads_text
             self._expected = ExpectedAnswer(schema, may_repair=may_repair)
-        asked = self._ask(request, texts, by_hand, graph, execution)
+        asked = self._ask(request, texts, by_hand, graph, images, execution)
         self._is_asked, self._is_interrupted = True, False
         try:
             if (seconds := demands.timeout_seconds) is None:
@@ -318,6 +320,7 @@ class Conversation:
         texts: tuple[TextInput, ...],
         by_hand: ByHand,
         graph: TaskGraph | None,
+        images: tuple[ImageInput, ...],
         execution: ExecutionContext | None,
     ) -> RunOutcome:
         if by_hand.is_plain and graph is None and asks_for_help(request):
@@ -329,7 +332,7 @@ class Conversation:
         with working(work):
             try:
                 async with self._within_budgets() as settle:
-                    outcome = settle(await self._run(request, texts, by_hand, graph))
+                    outcome = settle(await self._run(request, texts, by_hand, graph, images))
             except BudgetSpent as error:  # before there was a run
                 message = f"No answer: {sentence(str(error))}"
                 outcome = RunOutcome("no_answer", None, message, budget=error.budget)
@@ -365,11 +368,14 @@ class Conversation:
         texts: tuple[TextInput, ...],
         by_hand: ByHand,
         graph: TaskGraph | None,
+        images: tuple[ImageInput, ...],
     ) -> RunOutcome:
         if self._is_interrupted:  # while the budgets were read
             return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
         # A task of its own: servers that start for the first time may take long.
-        self._preparation = asyncio.create_task(self._prepare(request, texts, by_hand, graph))
+        self._preparation = asyncio.create_task(
+            self._prepare(request, texts, by_hand, graph, images)
+        )
         try:
             await asyncio.wait({self._preparation})
             # One that was done already could not be cancelled any more.
@@ -405,6 +411,7 @@ class Conversation:
         texts: tuple[TextInput, ...],
         by_hand: ByHand,
         graph: TaskGraph | None,
+        images: tuple[ImageInput, ...],
     ) -> "_Prepared":
         """What a run works with: the session as it is on the disk, and the tools."""
         memory = self.session.memory
@@ -457,7 +464,7 @@ class Conversation:
             model=self.model,
             parts=parts if by_hand.is_plain else by_hand.parts(parts),
             history=history,
-            images=attached.images,
+            images=(*images, *attached.images),
             texts=texts,
             provenance=provenance,
             readable=guided.variables,

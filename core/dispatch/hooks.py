@@ -46,16 +46,17 @@ class DispatcherHooks:
     """Who is told and asked; by default nobody, and what needs an answer is declined.
 
     `on_notice` hears of servers that failed and of tools that are left out, `on_waiting` of
-    servers that are slow to start, `on_log` (server, level, text) of what servers log.
-    `waiting_for` is entered while something is waited for, which its text names. Where several
-    requests are answered at once, `ask` and `approve` count by themselves how much is asked for
-    each (`counts_questions` false).
+    servers that are slow to start, `on_log` (server, level, text) of what servers log, `on_tools`
+    of a server (its id) whose tools are known anew. `waiting_for` is entered while something is
+    waited for, which its text names. Where several requests are answered at once, `ask` and
+    `approve` count by themselves how much is asked for each (`counts_questions` false).
     """
 
     on_notice: Callable[[str], Awaitable[None]] = _tell_nobody
     on_waiting: Callable[[str], Awaitable[None]] = _tell_nobody
     waiting_for: Callable[[str], AbstractContextManager[None]] = _watched_by_nobody
     on_log: Callable[[str, str, str], Awaitable[None]] = _tell_nobody
+    on_tools: Callable[[str], Awaitable[None]] = _tell_nobody
     ask: Ask = decline
     approve: Approve = refuse
     counts_questions: bool = True

@@ -104,12 +104,13 @@ _log = logging.getLogger(__name__)
 
 
 class RpcError(Exception):
-    """The server answered a request with an error."""
+    """The other side answered a request with an error, or is to be answered with one."""
 
-    def __init__(self, code: int, message: str) -> None:
-        """Keep JSON-RPC's code beside the message."""
+    def __init__(self, code: int, message: str, data: Json = None) -> None:
+        """Keep JSON-RPC's code, and what else is said of it, beside the message."""
         super().__init__(message)
         self.code = code
+        self.data = data
 
 
 class Unanswered(Exception):
@@ -289,7 +290,7 @@ class Peer:
         try:
             result = await self._on_request(method, params)
         except RpcError as error:
-            await self._send(error_reply(reply_to, str(error), error.code))
+            await self._send(error_reply(reply_to, str(error), error.code, error.data))
         except Exception:  # noqa: BLE001 - a bug of ours must not leave the server waiting
             _log.exception("a request of the server failed here")
             await self._send(error_reply(reply_to, "internal error", _INTERNAL_ERROR))

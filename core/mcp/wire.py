@@ -168,9 +168,14 @@ def encode(message: JsonObject) -> bytes:
     return line + b"\n"
 
 
-def error_reply(reply_to: int | str, message: str, code: int = INVALID_REQUEST) -> JsonObject:
-    """An error as the answer to the request of that id."""
-    return {"jsonrpc": "2.0", "id": reply_to, "error": {"code": code, "message": message}}
+def error_reply(
+    reply_to: int | str | None, message: str, code: int = INVALID_REQUEST, data: Json = None
+) -> JsonObject:
+    """An error as the answer to the request of that id; None where it has none that can be read."""
+    error: JsonObject = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    return {"jsonrpc": "2.0", "id": reply_to, "error": error}
 
 
 def _as_message(value: JsonObject) -> JsonObject | None:

@@ -46,6 +46,7 @@ environment:
 
 COMMANDS = {
     "mcp": "list, try, add and remove MCP servers",
+    "mcp-server": "be an MCP server: other programs ask the agent",
     "call": "call one tool, with no model involved",
     "run-plan": "run a plan from a file, in the sandbox",
     "prompt": "show what a model would be sent",
@@ -57,6 +58,7 @@ COMMANDS = {
     "stats": "count requests, time, tokens and cost a day, and tools",
     "trace": "show what runs did, with times, or as a page",
     "workflow": "run tasks of several steps that are kept in files",
+    "acp": "answer an editor: Zed, a JetBrains IDE, Neovim",
     "trust": "trust instructions and skills of a project",
     "config": "show, check and change what is configured",
     "serve": "serve the agent over HTTP, with streams of events",

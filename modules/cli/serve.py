@@ -11,8 +11,10 @@ from modules.cli.composition import guide_for
 from modules.cli.parser import add_approve_option, command_parser, read_words, seconds
 from modules.cli.surroundings import Options, Surroundings
 from modules.service.agents import AgentSetting
+from modules.service.http.app import Extras
 from modules.service.http.serving import DRAIN_SECONDS, ServiceSetting, listen, serve, url_of
 from modules.service.http.tokens import FORM, Tokens, read_tokens
+from modules.service.page import page
 from modules.service.runs import QUEUE_MAX, RUNS_MAX
 
 PORT: Final = 8321
@@ -21,8 +23,8 @@ _RUNS_MOST: Final = 256
 _QUEUE_MOST: Final = 10_000
 
 _HELP: Final = """\
-Serve the agent over HTTP: chats as streams of events, conversations, documents, tools, figures. See
-docs/http.md, and /openapi.json of the running service.
+Serve the agent over HTTP: a page for the browser at /, chats as streams of events, conversations,
+documents, tools, figures. See docs/http.md, and /openapi.json of the running service.
 
 Without a token it listens on loopback only, and whoever reaches it is you: the same sessions,
 memory and documents as at the terminal. --token-env names environment variables that hold tokens of
@@ -108,6 +110,11 @@ def serve_agent(around: Surroundings) -> ExitCode:
         SettingsError, UserError: the profile can't be used.
     """
     options = around.options
+    if options.allow_tool_changes:
+        raise UsageError(
+            "whoever asks is asked about changed tools (clarify.request): leave out "
+            "--allow-tool-changes"
+        )
     tokens, secrets = read_tokens(options.token_env, around.environ)
     around.redactor.learn(secrets)
     host: str = options.host
@@ -129,7 +136,8 @@ def serve_agent(around: Surroundings) -> ExitCode:
             around.print_json({"url": url, "pid": os.getpid()})
         around.complaints.say("serve", f"listening on {url}; Ctrl-C ends it")
 
-    return around.run(serve(setting, agents, listening, around.remark, tell))
+    extras = Extras(page=page())
+    return around.run(serve(setting, agents, listening, around.remark, tell, lambda runs: extras))
 
 
 def _agents(around: Surroundings, tokens: Tokens) -> AgentSetting:

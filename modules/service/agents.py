@@ -8,8 +8,9 @@ as a server that did not start, to all whose requests are being answered.
 import asyncio
 import itertools
 import logging
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -17,6 +18,7 @@ from typing import Final, Self
 from config.models_file import load_models
 from config.schema import AgentProfile
 from config.server_list import ServerList, memory_server_id, secret_values, server_list
+from config.servers import ServerSpec, seen_from
 from config.settings import Places
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
@@ -34,10 +36,12 @@ from core.events import (
     ToolCallStarted,
 )
 from core.mcp.hooks import Question, Reply
+from core.ports import ImageInput
 from core.provenance.known import provenance_policy
 from core.provenance.permissions import Permissions
 from core.session import MultiMCP
 from core.team.graph import TaskGraph
+from core.tools.catalog import ToolCatalog
 from core.turn import RunOutcome, TextInput
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
@@ -52,6 +56,11 @@ RUN_SECONDS: Final = 1_800.0
 
 RUN_BOUND: Final = "the most that a request may take here"
 """What ended a request that took longer, as its outcome tells it."""
+MCP_SERVER_COMMAND: Final = "mcp-server"
+"""The command that makes an agent a server."""
+
+PROGRAMS: Final = ("agent.py", "cortex-r")
+"""What this program is called in a checkout, and where it is installed."""
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +82,10 @@ class AgentSetting:
         approve: tools that need no leave.
         files_in: where paths in requests start; None: no file is read for them.
         guide: what user and project say to models; None where nobody does.
+        servers: further servers, which a client brings.
         run_seconds: so long a request may take, questions to the person included; None: for ever.
+        allow_tool_changes: take definitions of tools that have changed as they are now.
+        is_server: this agent is a server to others, and starts none that is an agent like it.
     """
 
     places: Places
@@ -87,7 +99,10 @@ class AgentSetting:
     approve: Sequence[str] = ()
     files_in: Path | None = None
     guide: Guide | None = None
+    servers: Sequence[ServerSpec] = ()
     run_seconds: float | None = RUN_SECONDS
+    allow_tool_changes: bool = False
+    is_server: bool = False
 
 
 class Agent:
@@ -98,6 +113,7 @@ class Agent:
         dispatcher: its servers.
         servers: what was configured of them.
         calls: numbers the requests and calls of all its conversations.
+        on_tools: hears of a server whose tools are known anew.
     """
 
     def __init__(self, setting: AgentSetting) -> None:
@@ -116,19 +132,22 @@ class Agent:
         self.dispatcher = MultiMCP(
             self.servers.specs,
             cache=ToolCache(places.cache),
-            pins=ToolPins(places.pins_file),
+            pins=ToolPins(places.pins_file, allow_changes=setting.allow_tool_changes),
             start_failures=StartFailures(places.failures_file),
             log_folder=places.server_logs,
             hooks=DispatcherHooks(
                 on_notice=self._notice,
                 on_waiting=self._notice,
                 on_log=self._logged,
+                on_tools=self._tools_known,
                 ask=self._ask,
                 approve=self._approve,
                 counts_questions=False,  # each conversation counts those of its own request
             ),
         )
         self.calls = itertools.count(1)
+        self.on_tools: Callable[[str], Awaitable[None]] | None = None
+        self._callers: list[tuple[int, str, PersonQuestions | None]] = []
         self._conversations: list[AgentConversation] = []
         self._model: ModelManager | None = None
         self._stack = AsyncExitStack()
@@ -142,7 +161,7 @@ class Agent:
         async with AsyncExitStack() as opening:
             await opening.enter_async_context(self.sandbox)
             await opening.enter_async_context(self.dispatcher)
-            self._model = await asyncio.to_thread(self._chosen_model, self.setting.model)
+            self._model = await asyncio.to_thread(chosen_model, self.setting, self.setting.model)
             opening.push_async_callback(self._model.aclose)
             self._stack = opening.pop_all()
         return self
@@ -190,27 +209,27 @@ class Agent:
         self._conversations.append(made)
         return made
 
+    @contextmanager
+    def calling(self, server: str, questions: PersonQuestions | None) -> Generator[None]:
+        """Within the `with`, somebody calls the server beside all conversations.
+
+        What the server asks meanwhile is asked by `questions`.
+        """
+        caller = next(self.calls), server, questions
+        self._callers.append(caller)
+        try:
+            yield
+        finally:
+            self._callers.remove(caller)
+
     def forget(self, conversation: "AgentConversation") -> None:
         """Tell a conversation no more."""
         if conversation in self._conversations:
             self._conversations.remove(conversation)
 
-    def _chosen_model(self, name: str | None, origin: str = "--model") -> ModelManager:
-        setting = self.setting
-        models = load_models(setting.shared.config_file("models.json"))
-        return choose_model(
-            name,
-            setting.profile.llm,
-            models,
-            setting.environ,
-            setting.redactor,
-            home=setting.shared.home,
-            flag_origin=origin,
-        )
-
     def named_model(self, name: str) -> ModelManager:
         """The model of a role of the team."""
-        return self._chosen_model(name, "team.roles in the profile")
+        return chosen_model(self.setting, name, "team.roles in the profile")
 
     @property
     def _running(self) -> list["AgentConversation"]:
@@ -227,6 +246,10 @@ class Agent:
         for each in called or running:
             await each.hear(ServerLogged(server, level, text))
 
+    async def _tools_known(self, server: str) -> None:
+        if self.on_tools is not None:
+            await self.on_tools(server)
+
     async def _ask(self, question: Question) -> Reply:
         asked = self._working_with(question.server)
         return Reply("decline") if asked is None else await asked.ask(question)
@@ -241,11 +264,14 @@ class Agent:
         MCP over stdio does not say which call a question belongs to; all are of one user. While a
         server starts, no call of it is open: it is taken to start for the newest request.
         """
-        called = [each for each in self._conversations if each.last_call_of(server)]
-        if called:
-            return max(called, key=lambda each: each.last_call_of(server)).questions
-        newest = max(self._running, key=lambda each: each.number, default=None)
-        return None if newest is None else newest.questions
+        asked: dict[int, PersonQuestions | None] = {
+            at: questions for at, name, questions in self._callers if name == server
+        }
+        asked |= {each.last_call_of(server): each.questions for each in self._conversations}
+        if newest := max(asked, default=0):
+            return asked[newest]
+        latest = max(self._running, key=lambda each: each.number, default=None)
+        return None if latest is None else latest.questions
 
 
 class AgentConversation:
@@ -265,6 +291,7 @@ class AgentConversation:
         profile, places = setting.profile, setting.places
         self._agent = agent
         self._listener: Emit | None = None
+        self._model_name = setting.model
         self._calls: dict[tuple[str, int, int], tuple[str, int]] = {}
         self._called: set[str] = set()
         self.number = 0
@@ -302,9 +329,36 @@ class AgentConversation:
         return self._listener is not None
 
     @property
+    def _has_own_model(self) -> bool:
+        """Whether its model is another than the agent's, which others use and the agent closes."""
+        return self._model_name != self._agent.setting.model
+
+    @property
     def session_id(self) -> str | None:
         """Id of its session; None before the first request of a new one."""
         return self.conversation.session.id
+
+    def tools(self) -> ToolCatalog:
+        """The tools that are known just now."""
+        return self._agent.dispatcher.catalog
+
+    async def use_model(self, name: str | None, origin: str = "--model") -> None:
+        """Let a model of this name answer from the next request on; None: as the agent has it.
+
+        Raises:
+            UserError: there is none, or it can't be used.
+        """
+        if name == self._model_name:
+            return
+        setting = self._agent.setting
+        model = self._agent.model.again()
+        if name != setting.model:
+            model = await asyncio.to_thread(chosen_model, setting, name, origin)
+        if self._has_own_model:
+            await self.conversation.use_model(model)  # which closes it
+        else:
+            self.conversation.model = model
+        self._model_name = name
 
     async def ask(
         self,
@@ -312,6 +366,7 @@ class AgentConversation:
         listener: Emit,
         texts: tuple[TextInput, ...] = (),
         graph: TaskGraph | None = None,
+        images: tuple[ImageInput, ...] = (),
         max_cost: float | None = None,
     ) -> RunOutcome:
         """Answer one request; `listener` hears every event of the run, and what servers say.
@@ -331,7 +386,7 @@ class AgentConversation:
         if self.questions is not None:
             self.questions.begin_request()
         try:
-            return await self.conversation.ask(request, texts, graph=graph)
+            return await self.conversation.ask(request, texts, graph=graph, images=images)
         finally:
             self._listener = None
             self._calls.clear()
@@ -347,6 +402,8 @@ class AgentConversation:
         """End what the conversation has open; servers stay."""
         self._agent.forget(self)
         await self.conversation.__aexit__(None, None, None)
+        if self._has_own_model:
+            await self.conversation.model.aclose()
 
     async def hear(self, event: Event) -> None:
         """Hand an event to who listens to the request."""
@@ -385,10 +442,45 @@ class AgentConversation:
                 pass
 
 
+def chosen_model(setting: AgentSetting, name: str | None, origin: str = "--model") -> ModelManager:
+    """The model of this name, else the profile's; `origin` is what names it, for messages.
+
+    Raises:
+        SettingsError: models.json can't be used.
+        UserError: there is none, or it can't be used.
+    """
+    models = load_models(setting.shared.config_file("models.json"))
+    return choose_model(
+        name,
+        setting.profile.llm,
+        models,
+        setting.environ,
+        setting.redactor,
+        home=setting.shared.home,
+        flag_origin=origin,
+    )
+
+
 def _servers(setting: AgentSetting) -> ServerList:
-    """The profile's servers, those of who runs the program, and the user's own."""
+    """The profile's servers, those of who runs the program, the user's own, and the client's.
+
+    One that is an agent like this is left out where it could be started by itself, for ever.
+    """
     places, shared = setting.places, setting.shared
     files = [*setting.mcp_files]
     if places.home != shared.home and shared.mcp_file.exists():
         files.append(shared.mcp_file)
-    return server_list(setting.profile, places, setting.profile_file, files, setting.environ)
+    more = setting.servers
+    found = server_list(setting.profile, places, setting.profile_file, files, setting.environ, more)
+    if setting.is_server:
+        found = replace(found, specs=tuple(spec for spec in found.specs if not _is_agent(spec)))
+    if (here := setting.files_in) is None:
+        return found
+    return replace(found, specs=tuple(seen_from(spec, here) for spec in found.specs))
+
+
+def _is_agent(spec: ServerSpec) -> bool:
+    """Whether a server is started by `agent.py mcp-server`, by whatever name that is called."""
+    return MCP_SERVER_COMMAND in spec.command and any(
+        Path(word).name in PROGRAMS for word in spec.command
+    )

@@ -62,6 +62,7 @@ class PersonQuestion:
         form: JSON Schema of the object that is asked for.
         url: the page that a server sends the person to; it is not opened by us.
         default: what stands for no answer.
+        tool: the call that needs leave, as `server.tool`; empty for other kinds.
     """
 
     id: str
@@ -72,6 +73,7 @@ class PersonQuestion:
     form: JsonObject = field(default_factory=dict[str, Json])
     url: str | None = None
     default: str | None = None
+    tool: str = ""
 
 
 @frozen
@@ -209,7 +211,7 @@ class PersonQuestions:
             "no": "no",
         }
         text = f"may the plan call {tool}? You are asked because {'; '.join(why)}"
-        answer = await self._put("approval", text, detail, options)
+        answer = await self._put("approval", text, detail, options, tool=tool)
         if answer is None:
             return None
         holds = HOLDS.get(answer.text, "no")
@@ -241,6 +243,7 @@ class PersonQuestions:
         form: JsonObject | None = None,
         url: str | None = None,
         default: str | None = None,
+        tool: str = "",
     ) -> PersonAnswer | None:
         redact = self._redactor.text
         asked = PersonQuestion(
@@ -252,6 +255,7 @@ class PersonQuestions:
             form or {},
             url,
             default,
+            tool,
         )
         with self._standing_still():
             try:

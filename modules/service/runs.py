@@ -240,8 +240,8 @@ class ServedRun:
         told = {"question_id": question_id, "answered": given is not None and not given.declined}
         self.add(*words.document("clarify.answered", told))
 
-    def answer(self, question_id: str, answer: PersonAnswer) -> None:
-        """Answer a question that is open.
+    def answer(self, question_id: str, answer: PersonAnswer | None) -> None:
+        """Answer a question that is open; None where nobody is there to be asked.
 
         Raises:
             NoSuchQuestion: it is not, or not any more.
@@ -250,7 +250,8 @@ class ServedRun:
         open_ = self._open.get(question_id)
         if open_ is None or open_.answer.done():
             raise NoSuchQuestion(question_id)
-        check_answer(open_.question, answer)
+        if answer is not None:
+            check_answer(open_.question, answer)
         open_.answer.set_result(answer)
 
     def cancel(self) -> None:

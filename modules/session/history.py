@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, astuple, replace
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -47,6 +48,9 @@ TEAM: Final = "team"
 
 TRACE: Final = "trace_id"
 """Key of the metadata of a run's first item under which its trace stands."""
+
+FOLDER: Final = "folder"
+"""Key of the metadata under which the folder stands that a session belongs to."""
 
 LEAVE: Final = "leave"
 """Key of the metadata under which the user's answer to doubts about a call stands."""
@@ -135,6 +139,19 @@ def usage_item(used: Mapping[str, Usage], now: float) -> MemoryItem:
     told: JsonObject = {USAGE: by_model, BESIDE: True}
     text = "Models were asked beside all runs"
     return MemoryItem(timestamp=now, type="run_metadata", text=text, metadata=told)
+
+
+def folder_item(folder: Path, clock: Clock = time.time) -> MemoryItem:
+    """What tells in which folder a session was begun; `clock` gives Unix seconds."""
+    text = f"Begun in {folder}"
+    told: JsonObject = {FOLDER: str(folder)}
+    return MemoryItem(timestamp=clock(), type="run_metadata", text=text, metadata=told)
+
+
+def folder_of(items: Iterable[MemoryItem]) -> str | None:
+    """The folder that a session belongs to; None where nobody has said so."""
+    found = (item.metadata.get(FOLDER) for item in items if item.type == "run_metadata")
+    return next((folder for folder in found if isinstance(folder, str)), None)
 
 
 def last_prompt_tokens(items: Sequence[MemoryItem]) -> int:

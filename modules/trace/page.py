@@ -1,6 +1,7 @@
 """Pages that show runs, statistics or a session: one file that needs no network or foreign script.
 
-All of them are made of one skeleton and one stylesheet; those that are drawn share a script.
+All of them are made of one skeleton and one stylesheet; those that are drawn share scripts. What
+draws a span (`SPAN_SCRIPTS`, `SPAN_STYLES`) is the service's page's too.
 """
 
 import base64
@@ -18,6 +19,8 @@ PageKind: TypeAlias = Literal["trace", "stats"]
 
 FOLDER: Final = Path(__file__).parent
 
+SPAN_SCRIPTS: Final = (FOLDER / "drawing.js", FOLDER / "span.js")
+SPAN_STYLES: Final = (FOLDER / "base.css", FOLDER / "span.css")
 
 _DRAWN: Final = """\
 <main id="main">
@@ -29,18 +32,18 @@ _DRAWN: Final = """\
 
 def html_page(kind: PageKind, title: str, told: Json) -> str:
     """The page that shows a document; it stands in the page as data, and stays data."""
-    script = f'"use strict";\n{_read("page.js")}{_read(f"{kind}.js")}'
+    script = '"use strict";\n' + joined(*SPAN_SCRIPTS, FOLDER / "page.js", FOLDER / f"{kind}.js")
     # In a script of data only these signs could end it, or begin another.
     data = json.dumps(told, ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
     body = _DRAWN.format(data=data, script=script)
-    return plain_page(title, body, f"script-src '{_hash(script)}'; ")
+    return plain_page(title, body, f"script-src '{source_hash(script)}'; ")
 
 
 def plain_page(title: str, body: str, more_policy: str = "") -> str:
     """The page of a body that is HTML already; without more policy, no script runs in it."""
-    style = _read("page.css")
+    style = joined(*SPAN_STYLES, FOLDER / "page.css")
     policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; {more_policy}"
+        f"default-src 'none'; style-src '{source_hash(style)}'; {more_policy}"
         "base-uri 'none'; form-action 'none'"
     )
     values = {
@@ -49,13 +52,15 @@ def plain_page(title: str, body: str, more_policy: str = "") -> str:
         "style": style,
         "body": body,
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], _read("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], joined(FOLDER / "page.html"))
 
 
-def _read(name: str) -> str:
-    return (FOLDER / name).read_text(encoding="utf-8")
+def joined(*files: Path) -> str:
+    """The texts of files of a page, in this order."""
+    return "".join(file.read_text(encoding="utf-8") for file in files)
 
 
-def _hash(text: str) -> str:
+def source_hash(text: str) -> str:
+    """What names a script or a stylesheet in a Content Security Policy."""
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return f"sha256-{digest}"

@@ -1,9 +1,5 @@
 const KINDS = [["subtask", "subtasks"], ["decision", "decisions"], ["perception", "perception"],
   ["plan", "plans"], ["model", "models"], ["retry", "retries"], ["call", "tools"], ["question", "questions"]];
-const SAID = { failed: "failed", kept: "kept from before", refused: "refused", open: "did not end",
-  skipped: "did not begin" };
-const BESIDE = { call: "other tool call", subtask: "other subtask" };  /* what may run at the same time */
-const NAME_CHARACTERS = 300;
 
 const entries = [];
 /* How many of sorted numbers are below a limit, or at it. */
@@ -40,32 +36,10 @@ function flatten(span, run, depth, beside) {
 }
 data.runs.forEach(function (run) { flatten(run, run, 0, 0); });
 
-function makeRow(entry, place) {
+function makeRow(entry) {
   const span = entry.span;
-  const item = element("div", ["item", span.kind, span.state, "depth-" + Math.min(entry.depth, 4)].join(" "));
-  item.setAttribute("role", "listitem");
-  const row = element("button", "row");
-  row.type = "button";
-  row.setAttribute("aria-expanded", "false");
-  const name = element("span", "name");
-  if (span.kind !== "run") {
-    const sign = element("span", "sign");
-    sign.setAttribute("aria-hidden", "true");
-    name.append(sign, element("span", "unseen", span.kind === "call" ? "tool " : span.kind + " "));
-  }
-  const bold = element("b");
-  bold.append(element("bdi", "", cut(span.name, NAME_CHARACTERS) || "(no name)"));
-  name.append(bold);
-  const notes = [[SAID[span.state], span.note].filter(Boolean).join(": ")];
-  if ((span.kind === "run" || span.kind === "subtask") && span.tokens) {
-    notes.unshift(count(span.tokens, "token") + (span.cost ? ", " + costText(span.cost) : ""));
-  }
-  const note = notes.filter(Boolean).join(" · ");
-  if (note) { name.append(" ", element("bdi", "quiet", note)); }
-  if (entry.beside) {
-    item.classList.add("together");
-    name.append(element("span", "unseen", ", at the same time as " + count(entry.beside, BESIDE[span.kind])));
-  }
+  const classes = "depth-" + Math.min(entry.depth, 4) + (entry.beside ? " together" : "");
+  const view = spanView(span, entry.run, classes, entry.beside);
   const lane = element("span", "lane");
   lane.setAttribute("aria-hidden", "true");
   const bar = element("span", "bar");
@@ -74,34 +48,10 @@ function makeRow(entry, place) {
   bar.style.left = "min(" + left * 100 + "%, 100% - 3px)";
   bar.style.width = Math.min(span.seconds / whole, 1 - left) * 100 + "%";
   lane.append(bar);
-  row.append(name, element("span", "time", timeText(span.seconds)), lane);
-  row.addEventListener("click", function () { toggle(row, item, entry); });
-  item.append(row);
-  entry.item = item;
-  entry.row = row;
-  return item;
-}
-function toggle(row, item, entry) {
-  const isOpen = row.getAttribute("aria-expanded") === "true";
-  row.setAttribute("aria-expanded", String(!isOpen));
-  if (isOpen) { item.lastElementChild.remove(); return; }
-  const span = entry.span;
-  const box = element("div", "details");
-  const facts = [timeText(span.seconds) + ", " + timeText(Math.max(span.started_at - entry.run.started_at, 0)) + " into the run"];
-  if (span.started_at) { facts.unshift(new Date(span.started_at * 1000).toLocaleString()); }
-  if (span.tokens) { facts.push(count(span.tokens, "token")); }
-  if (span.cost) { facts.push(costText(span.cost)); }
-  if (entry.beside) { facts.push("at the same time as " + count(entry.beside, BESIDE[span.kind])); }
-  box.append(element("p", "quiet", facts.join(" · ")));
-  span.details.forEach(function (detail) {
-    const text = element("pre", "", detail[1]);
-    text.tabIndex = 0;
-    text.setAttribute("role", "region");
-    text.setAttribute("aria-label", detail[0]);
-    box.append(element("h2", "", detail[0]), text);
-  });
-  if (!span.details.length) { box.append(element("p", "quiet", "Nothing more was kept.")); }
-  item.append(box);
+  view.row.append(lane);
+  entry.item = view.item;
+  entry.row = view.row;
+  return view.item;
 }
 
 function checkbox(box, text, classes) {
@@ -169,12 +119,8 @@ function show() {
 search.addEventListener("input", show);
 boxes.concat(bad).forEach(function (box) { box.addEventListener("change", show); });
 
-function go(step) {
-  const there = entries.filter(function (entry) { return !entry.item.hidden; }).map(function (entry) { return entry.row; });
-  const inside = document.activeElement.closest ? document.activeElement.closest(".item") : null;
-  const at = there.indexOf(inside ? inside.firstElementChild : null);
-  const next = there[Math.min(Math.max(at + step, 0), there.length - 1)];
-  if (next) { next.focus(); next.scrollIntoView({ block: "nearest" }); }
+function rowsShown() {
+  return entries.filter(function (entry) { return !entry.item.hidden; }).map(function (entry) { return entry.row; });
 }
 document.addEventListener("keydown", function (event) {
   const active = document.activeElement;
@@ -182,15 +128,7 @@ document.addEventListener("keydown", function (event) {
   if (event.key === "/" && active !== search) { event.preventDefault(); search.focus(); search.select(); return; }
   if (event.key === "Escape") { search.value = ""; show(); return; }
   if (active.tagName === "PRE" || active.type === "checkbox") { return; }  /* the keys scroll there */
-  const isRow = active.classList.contains("row");
-  if (event.key === "ArrowDown" || (event.key === "ArrowUp" && isRow)) {
-    event.preventDefault();
-    go(event.key === "ArrowDown" ? 1 : -1);
-  } else if (isRow && (event.key === "Home" || event.key === "End")) {
-    event.preventDefault();
-    go(event.key === "Home" ? -entries.length : entries.length);
-  } else if (isRow && (event.key === "ArrowRight" || event.key === "ArrowLeft")) {
-    if ((active.getAttribute("aria-expanded") === "true") === (event.key === "ArrowLeft")) { active.click(); }
-  }
+  if (isRowKey(event, rowsShown())) { return; }
+  if (event.key === "ArrowDown") { event.preventDefault(); moveFocus(rowsShown(), 1); }
 });
 show();

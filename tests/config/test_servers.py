@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from config.schema import load_profile
-from config.servers import CALL_TIMEOUT_SECONDS, START_TIMEOUT_SECONDS, ServerEntry, ServerSpec
+from config.servers import (
+    CALL_TIMEOUT_SECONDS,
+    START_TIMEOUT_SECONDS,
+    ServerEntry,
+    ServerSpec,
+    seen_from,
+)
 from config.settings import SettingsError
 
 AGENT = "agent: {name: A, id: a}\n"
@@ -426,3 +432,17 @@ def test_an_address_with_a_variable_in_it_is_no_mistake_of_the_profile(tmp_path:
     spec = server.spec(tmp_path, tmp_path, environ={}, origin="in the profile")
     assert spec.problem is not None
     assert "NOWHERE" in spec.problem
+
+
+def test_a_server_works_where_the_user_is_unless_its_program_would_be_another(
+    tmp_path: Path,
+) -> None:
+    spec = ServerSpec("files", ("npx", "server.js"), tmp_path, runs_in=tmp_path)
+    elsewhere, hostile = tmp_path / "elsewhere", tmp_path / "hostile"
+    elsewhere.mkdir()
+    hostile.mkdir()
+    (hostile / "server.js").touch()
+    assert seen_from(spec, elsewhere).folder == elsewhere
+    assert seen_from(spec, hostile).runs_in is None
+    placed = ServerSpec("files", ("npx", "server.js"), tmp_path)
+    assert seen_from(placed, elsewhere) == placed

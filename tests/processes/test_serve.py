@@ -87,6 +87,7 @@ def _service(home: Path, arguments: Sequence[str], extra: dict[str, str]) -> Gen
             env=environment(home, **extra),
             stdout=subprocess.PIPE,
             stderr=stderr,
+            start_new_session=True,  # which is signalled as a terminal does it
         )
     assert process.stdout is not None
     service = Service(process, "", home)
@@ -164,13 +165,23 @@ def test_it_answers_and_a_terminal_goes_on_with_the_conversation(
     assert "Traceback" not in service.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_lets_runs_finish(serve: Serve, tmp_path: Path, number: signal.Signals) -> None:
+def send_to_process(service: Service) -> None:
+    service.process.send_signal(signal.SIGTERM)
+
+
+def press_ctrl_c(service: Service) -> None:
+    os.killpg(service.process.pid, signal.SIGINT)
+
+
+@pytest.mark.parametrize("end", [send_to_process, press_ctrl_c])
+def test_a_signal_lets_runs_finish(
+    serve: Serve, tmp_path: Path, end: Callable[[Service], None]
+) -> None:
     service = serve(*gated(tmp_path, "a"))
     client = service.client()
     with client.stream("POST", "/chat", json={"message": "go"}) as response:
         rest = held(response)
-        service.process.send_signal(number)
+        end(service)
         wait_until(lambda: client.get("/health").status_code == 503)
         refused = client.post("/chat", json={"message": "more"})
         assert refused.status_code == 503
@@ -248,6 +259,7 @@ def test_an_address_that_is_taken_is_told_in_a_line(tmp_path: Path) -> None:
         (["--token-env", "MISSING=alice"], "MISSING: the variable is not set"),
         (["--token-env", "SHORT=alice"], "fewer than 16 characters"),
         (["--port", "65536"], "no whole number from 0 to 65535"),
+        (["--allow-tool-changes"], "leave out --allow-tool-changes"),
         (["--runs", "0"], "no whole number from 1 to 256"),
         (["--allow-origin", "chat.example"], "is no origin"),
         (["--profile", "missing.yaml"], "missing.yaml: can't be read"),

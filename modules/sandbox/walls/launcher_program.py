@@ -116,6 +116,9 @@ def main(words: list[str]) -> int:
     # Opened first, for when its path leads through folders that only capabilities open.
     program = os.open(command[0], os.O_PATH | os.O_CLOEXEC)
     _leave_the_host_behind(keep=program)
+    # Ctrl-C is for the agent: it may let the plan finish, as a service does that is about to end.
+    if os.getpgrp() != os.getpid():
+        os.setsid()
     missing = put_up(policy)
     if command[1:] == ["--report"]:
         for name, reason in missing.items():

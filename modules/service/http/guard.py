@@ -25,7 +25,7 @@ from core.base.text import size_text
 from core.run.execution import ExecutionContext, begin, working
 from modules.service.http.problems import Refused, problem_response, refusal_of
 from modules.service.http.tokens import Tokens
-from modules.service.pool import User
+from modules.service.pool import DEFAULT_PROFILE, User
 from modules.service.problems import Problem
 
 log = logging.getLogger(__name__)
@@ -100,6 +100,16 @@ def user_of(request: Request) -> User:
     """Whose request it is."""
     user: User = request.scope[_USER]
     return user
+
+
+def profile_of(request: Request, named: str | None = None) -> str:
+    """The profile that a request means: `?profile=`, else the usual one of the user's."""
+    named = named or request.query_params.get("profile")
+    profiles = user_of(request).profiles
+    usual = DEFAULT_PROFILE
+    if profiles is not None and usual not in profiles:
+        usual = profiles[0]
+    return named or usual
 
 
 def execution_of(request: Request) -> ExecutionContext:

@@ -6,7 +6,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from core.base.text import one_line
-from core.run.execution import ExecutionContext
 from core.turn import TextInput
 from modules.models.serving.account import Budgets, limits_of
 from modules.service.http.endpoints.shapes import (
@@ -17,7 +16,7 @@ from modules.service.http.endpoints.shapes import (
     sent,
 )
 from modules.service.http.endpoints.streams import EventStream, last_event_id
-from modules.service.http.guard import execution_of, user_of
+from modules.service.http.guard import execution_of, profile_of, user_of
 from modules.service.pool import User
 from modules.service.questions import PersonAnswer
 from modules.service.runs import Runs, ServedRun
@@ -35,14 +34,15 @@ class ChatEndpoints:
         """Answer a message; the answer is the stream of the run's events."""
         given, user = await sent(request, ChatRequest), user_of(request)
         message = clean_request(given.message)
-        await self._check_budgets(user, given)
+        profile = profile_of(request, given.profile)
+        await self._check_budgets(user, profile, given.conversation_id)
         run = await self._runs.start(
             user,
             message,
-            profile=given.profile,
+            profile=profile,
             conversation_id=given.conversation_id,
             texts=_texts(given),
-            execution=_context(request, given),
+            execution=execution_of(request).within(profile=profile),
             max_cost=given.max_cost,
         )
         return EventStream(run, cancels=given.on_disconnect == "cancel")
@@ -73,17 +73,17 @@ class ChatEndpoints:
         (await self._found(request)).cancel()
         return Response(None, 204)
 
-    async def _check_budgets(self, user: User, given: ChatRequest) -> None:
+    async def _check_budgets(self, user: User, profile: str, conversation: str | None) -> None:
         """Refuse at once what would end at once, with a status in place of a stream.
 
         Raises:
             BudgetSpent: nothing is left to begin with.
             UsageError, SettingsError, StorageError: that can't be known.
         """
-        setting = await asyncio.to_thread(self._runs.pool.setting_of, user, given.profile)
+        setting = await asyncio.to_thread(self._runs.pool.setting_of, user, profile)
         if limits_of(setting.profile.budgets):
             budgets = Budgets(setting.places.home)
-            spent = await budgets.spent(setting.profile, given.conversation_id)
+            spent = await budgets.spent(setting.profile, conversation)
             if spent is not None:
                 raise spent
 
@@ -119,7 +119,3 @@ def _texts(given: ChatRequest) -> tuple[TextInput, ...]:
         name = variable_name(each.name, [text.name for text in texts])
         texts.append(TextInput(name, each.text, one_line(each.name)))
     return tuple(texts)
-
-
-def _context(request: Request, given: ChatRequest) -> ExecutionContext:
-    return execution_of(request).within(profile=given.profile)

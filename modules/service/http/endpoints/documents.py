@@ -20,9 +20,9 @@ from starlette.responses import JSONResponse, Response
 from core.base.files import PRIVATE_FILE_MODE, make_private_folder
 from core.base.text import has_hidden
 from modules.service.http.endpoints.shapes import Document, DocumentList
-from modules.service.http.guard import user_of
+from modules.service.http.guard import profile_of, user_of
 from modules.service.http.problems import Refused
-from modules.service.pool import DEFAULT_PROFILE, AgentPool, User
+from modules.service.pool import AgentPool, User
 
 NAME_BYTES_MAX: Final = 200
 """Longer names of files are refused; file systems take 255."""
@@ -92,7 +92,7 @@ class DocumentsEndpoints:
 
 
 def _who(request: Request) -> tuple[User, str]:
-    return user_of(request), request.query_params.get("profile", DEFAULT_PROFILE)
+    return user_of(request), profile_of(request)
 
 
 def checked_name(name: str) -> str:

@@ -27,7 +27,7 @@ from modules.service.http.endpoints.shapes import (
     Tool,
     ToolList,
 )
-from modules.service.http.guard import user_of
+from modules.service.http.guard import profile_of, user_of
 from modules.service.http.metrics import METRICS_TYPE, Metrics
 from modules.service.http.problems import EXPLAINED
 from modules.service.pool import DEFAULT_PROFILE, AgentPool, User
@@ -87,7 +87,7 @@ class LookingEndpoints:
         """What is spent of each budget of a profile, and what is left."""
         session = request.query_params.get("conversation_id")
         setting = await asyncio.to_thread(
-            self._runs.pool.setting_of, user_of(request), _profile(request)
+            self._runs.pool.setting_of, user_of(request), profile_of(request)
         )
         limits = limits_of(setting.profile.budgets)
         sums = await asyncio.to_thread(Budgets(setting.places.home).sums, setting.profile, session)
@@ -107,16 +107,12 @@ class LookingEndpoints:
 
     async def _agent(self, request: Request) -> Agent:
         """The agent that runs, else one of which nothing is started, and which is left so."""
-        user, profile = user_of(request), _profile(request)
+        user, profile = user_of(request), profile_of(request)
         pool = self._runs.pool
         if (agent := pool.running(user, profile)) is not None:
             return agent
         setting = await asyncio.to_thread(pool.setting_of, user, profile)
         return await asyncio.to_thread(Agent, setting)
-
-
-def _profile(request: Request) -> str:
-    return request.query_params.get("profile", DEFAULT_PROFILE)
 
 
 def _tools_of(agent: Agent) -> ToolList:

@@ -32,25 +32,33 @@ class SentText(Sent):
 class ChatRequest(Sent):
     """A message, and how it is to be answered."""
 
-    message: str
+    message: str = Field(description="what is asked; at most 100,000 characters")
     conversation_id: str | None = Field(
         None, max_length=200, description="goes on with it, or begins one of a plain name"
     )
-    profile: str = Field("default", max_length=100)
+    profile: str | None = Field(
+        None, max_length=100, description="its name; `default` without it, else your first one"
+    )
     max_cost: float | None = Field(None, gt=0, le=1_000_000, description="in US dollars")
     on_disconnect: Literal["cancel", "continue"] = Field(
         "cancel", description="what becomes of the run when the connection ends before it"
     )
-    texts: list[SentText] = Field(default_factory=list[SentText], max_length=20)
+    texts: list[SentText] = Field(
+        default_factory=list[SentText],
+        max_length=20,
+        description="texts that go along, each with a `name`; plans have them as variables",
+    )
 
 
 class AnswerRequest(Sent):
     """The answer to a question of a run: a text or the value of an option, or a form's values."""
 
-    question_id: str = Field(max_length=100)
-    text: str = Field("", max_length=100_000)
-    content: JsonObject = Field(default_factory=dict[str, Json])
-    declined: bool = False
+    question_id: str = Field(max_length=100, description="`question.id` of the event")
+    text: str = Field("", max_length=100_000, description="in words, or the value of an option")
+    content: JsonObject = Field(
+        default_factory=dict[str, Json], description="the values of a form, by name"
+    )
+    declined: bool = Field(False, description="there will be no answer")
 
 
 class Problem(TypedDict):

@@ -84,7 +84,9 @@ class Endpoint:
         return self.path.replace(":path}", "}")
 
 
-PROFILE: Final = Parameter("profile", "string", "the name of a profile; `default` without it")
+PROFILE: Final = Parameter(
+    "profile", "string", "a profile by name; `default` without it, else your first one"
+)
 ANY_PROFILE: Final = Parameter("profile", "string", "look in this profile only")
 LAST_SEEN: Final = (
     Parameter("Last-Event-ID", "integer", "the event that was seen last", "header"),

@@ -54,6 +54,24 @@ async def test_profiles_and_their_faults_are_listed(tmp_path: Path) -> None:
     assert hidden.status_code == 400
 
 
+async def test_a_user_without_the_usual_profile_has_another_one(tmp_path: Path) -> None:
+    token = "token-of-alice-0123456789"  # noqa: S105 - of this test alone
+    tokens = read_tokens(["A=alice:work"], {"A": token})[0]
+    headers = {"Authorization": f"Bearer {token}"}
+    async with served(tmp_path, [answering("12")], SUMS_SERVER, tokens=tokens) as service:
+        config = tmp_path / "config"
+        config.mkdir()
+        (config / "work.yaml").write_text("agent: {name: Worker, id: worker}")
+        (config / "profiles.yaml").write_text((tmp_path / "profile.yaml").read_text())
+        async with httpx2.AsyncClient(base_url=service.url, headers=headers) as http:
+            assert (await http.get("/servers")).json()["servers"] == []
+            assert (await chatted(http, message="go"))[-1].data["answer"] == "12"
+            (chat,) = (await http.get("/chats")).json()["chats"]
+            refused = await http.post("/chat", json={"message": "go", "profile": "default"})
+    assert chat["profile"] == "work"
+    assert refused.status_code == 400
+
+
 async def test_budgets_tell_what_is_left(tmp_path: Path) -> None:
     async with served(tmp_path, [answering("12")], budgets="{day: {calls: 5}}") as service:
         (budget,) = (await service.client.get("/budgets")).json()["budgets"]

@@ -1,0 +1,130 @@
+"""Questions of runs, put to the user of an editor."""
+
+from pathlib import Path
+
+import pytest
+
+from core.base.redaction import Redactor
+from core.mcp.peer import RpcError, SessionLost
+from core.values import Json, JsonObject
+from modules.service.acp.asking import EditorQuestions
+from modules.service.acp.door import Editor
+from modules.service.acp.messages import Abilities
+from modules.service.acp.updates import RunUpdates
+from modules.service.questions import PersonAnswer, PersonQuestion
+
+VISIT = PersonQuestion(
+    "1", "visit", "sign in", options={"done": "I have", "no": "I won't"}, url="https://a.example/"
+)
+FORM: JsonObject = {"type": "object", "properties": {"name": {"type": "string"}}}
+
+
+class FakeEditor:
+    """Answers each request with the same, or fails with it; keeps what it is asked and told."""
+
+    def __init__(self, answer: JsonObject | Exception, *, forms: bool, visits: bool) -> None:
+        self.answer = answer
+        self.asked: list[tuple[str, JsonObject]] = []
+        self.told: list[JsonObject] = []
+        self.chat: list[str] = []
+        able = Abilities(forms, visits)
+        updates = RunUpdates(self._hear, Redactor({}), Path("/work"))
+        editor = Editor(lambda: able, self._ask, self._tell)
+        self.questions = EditorQuestions(
+            "s", editor, self._ask_in_chat, updates, Redactor({}), Path("/work")
+        )
+
+    async def _ask(self, method: str, params: JsonObject) -> JsonObject:
+        self.asked.append((method, params))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    async def _tell(self, method: str, params: JsonObject) -> None:
+        raise AssertionError(method)
+
+    async def _hear(self, update: JsonObject) -> None:
+        self.told.append(update)
+
+    async def _ask_in_chat(self, text: str) -> str | None:
+        self.chat.append(text)
+        return "from the chat"
+
+
+def chosen(option: Json) -> JsonObject:
+    return {"outcome": {"outcome": "selected", "optionId": option}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "status"),
+    [
+        (chosen("done"), PersonAnswer("done"), "completed"),
+        (chosen("no"), PersonAnswer("no"), "failed"),
+        (chosen("never offered"), None, "failed"),
+        (chosen(["done"]), None, "failed"),
+        ({"outcome": {"outcome": "cancelled"}}, None, "failed"),
+        ({"outcome": "done"}, None, "failed"),
+        (RpcError(-32601, "no such method"), None, "failed"),
+        (SessionLost("was closed", was_sent=True), None, "failed"),
+    ],
+)
+async def test_what_has_options_is_a_permission_request(
+    answer: JsonObject | Exception, expected: PersonAnswer | None, status: str
+) -> None:
+    editor = FakeEditor(answer, forms=False, visits=False)
+    assert await editor.questions.put(VISIT) == expected
+    ((method, params),) = editor.asked
+    assert method == "session/request_permission"
+    assert "https://a.example/" in str(params), "where it leads is shown"
+    assert [each["status"] for each in editor.told] == ["pending", status]
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        ("accept", PersonAnswer("done")),
+        ("decline", PersonAnswer(declined=True)),
+        ("cancel", None),
+        (None, None),
+    ],
+)
+async def test_a_page_is_opened_by_an_editor_that_can(
+    action: str | None, expected: PersonAnswer | None
+) -> None:
+    editor = FakeEditor({"action": action}, forms=True, visits=True)
+    assert await editor.questions.put(VISIT) == expected
+    ((method, params),) = editor.asked
+    assert (method, params["mode"]) == ("elicitation/create", "url")
+
+
+async def test_a_form_goes_to_an_editor_that_has_forms_alone() -> None:
+    question = PersonQuestion("1", "form", "who are you?", form=FORM)
+    editor = FakeEditor({"action": "accept", "content": {"name": "Ada"}}, forms=True, visits=False)
+    assert await editor.questions.put(question) == PersonAnswer(content={"name": "Ada"})
+    assert editor.asked[0][1]["requestedSchema"] == FORM
+    without = FakeEditor({}, forms=False, visits=False)
+    assert await without.questions.put(question) is None
+    assert without.asked == []
+
+
+async def test_a_free_question_is_asked_in_the_chat_where_there_are_no_forms() -> None:
+    question = PersonQuestion("1", "part", "which colour?", detail="the parts so far")
+    editor = FakeEditor({}, forms=False, visits=False)
+    assert await editor.questions.put(question) == PersonAnswer("from the chat")
+    assert editor.chat == ["which colour?\n\nthe parts so far"]
+
+
+async def test_hidden_characters_of_a_call_are_shown() -> None:
+    question = PersonQuestion(
+        "1",
+        "approval",
+        "may it?",
+        '{"path": "a\u202eb"}',
+        {"once": "yes", "no": "no"},
+        tool="files.write_file",
+    )
+    editor = FakeEditor(chosen("once"), forms=False, visits=False)
+    assert await editor.questions.put(question) == PersonAnswer("once")
+    call = editor.asked[0][1]["toolCall"]
+    assert isinstance(call, dict)
+    assert "\\u202e" in str(call["content"]).replace("\\\\", "\\")

@@ -1,0 +1,261 @@
+"""The page of the service in Chromium, over `agent.py serve` as a process of its own."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from tests.command_line import ROOT, environment, plan, script, write_profile
+from tests.real.parts import NODE_PACKAGES, PYTHON_PARTS
+
+VISIT_TIMEOUT_SECONDS = 120
+"""It takes about forty."""
+
+END_SECONDS = 30
+SERVERS = ROOT / "tests" / "fixtures" / "servers"
+TOKEN = "a-token-for-the-page"  # noqa: S105 - of the test alone
+
+PLANS, CALLS = 5, 199
+"""A plan makes 200 calls at most; each is told when it begins and when it ends."""
+
+HOSTILE = '<img src=x onerror="owned=1"><script>owned=1</script>'
+ANSWER = f"""\
+## Prices, compared
+
+Two **shops** answered: [Ola's list](https://example.org/ola) and https://example.org/a_(b).
+A [trap](javascript:owned=1) and a [file](file:///etc/passwd) are no links, {HOSTILE} is text,
+and ![a picture](https://tracker.example/pixel.png) is not loaded.
+
+| Shop | Price |
+|------|------:|
+| Ola  | 42 zł |
+
+1. First this
+   - and that
+2. Then more
+
+```python
+print("42")
+```
+
+Sources: notes.md; https://example.org/prices"""
+GRAPH = json.dumps(
+    {
+        "action": "graph",
+        "reason": "two doors",
+        "subtasks": [
+            {"id": "one", "description": "hold the first door"},
+            {"id": "two", "description": "hold the second door"},
+            {"id": "both", "description": "compare {{one}} and {{two}}"},
+        ],
+    }
+)
+
+
+def calls(tool: str, arguments: str = "") -> str:
+    """A plan that answers with what a tool gives."""
+    return plan(f"given = await tools.{tool}({arguments})\nreturn f'FINAL_ANSWER: {{given}}'")
+
+
+def sums(number: int) -> str:
+    """One plan of several, with sums of its own."""
+    word = "FINAL_ANSWER: all" if number == PLANS else "FURTHER_PROCESSING_REQUIRED: more"
+    added = f"tools.add(a={number}, b=i) for i in range({CALLS})"
+    return plan(f"await asyncio.gather(*[{added}])\nreturn '{word}'")
+
+
+ANSWERS = plan(f"return 'FINAL_ANSWER: ' + {ANSWER!r}")
+USED = {"input_tokens": 3_100, "output_tokens": 400, "cost": 0.02}
+
+REPLIES: list[str | dict[str, object]] = [
+    {"text": ANSWERS, "usage": USED},
+    calls("hold", "name='first'"),
+    calls("table"),
+    calls("page"),
+    calls("create_thumbnail", "image_path=PICTURE"),
+    *(sums(number + 1) for number in range(PLANS)),
+    calls("hold", "name='never'"),
+    GRAPH,
+    calls("hold", "name='second'"),
+    calls("hold", "name='second'"),
+    plan("return 'FINAL_ANSWER: at the same time'"),
+    *[ANSWERS] * 2,
+]
+"""In the order in which `service_visit` asks."""
+
+Found = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("page")
+    (home / "gates").mkdir()
+    Image.new("RGB", (300, 200), "teal").save(home / "picture.png")
+    return home
+
+
+@pytest.fixture(scope="module")
+def url(home: Path) -> Iterator[str]:
+    """Where a service with three servers and a script for a model listens."""
+    profile = write_profile(
+        home,
+        f"id: math\nscript: {ROOT / 'servers' / 'math_server.py'}",
+        f"id: gate\nscript: {SERVERS / 'gated_server.py'}\nargs: [{home / 'gates'}]",
+        f"id: asking\nscript: {SERVERS / 'asking_server.py'}",
+        strategy=f"max_steps: {PLANS}",
+    )
+    limits = f"sandbox: {{tool_calls: {CALLS}, tool_calls_at_once: 20}}\n"
+    profile.write_text(profile.read_text(encoding="utf-8") + limits, encoding="utf-8")
+    words = ["serve", "--port", "0", "--json", "--token-env", "PAGE_TOKEN", "--drain-seconds", "1"]
+    approved = ["--approve", "asking.table", "--approve", "asking.page"]
+    named = json.dumps(REPLIES).replace("PICTURE", f"'{home / 'picture.png'}'")
+    model = ["--profile", str(profile), "--model", script(home, json.loads(named))]
+    with subprocess.Popen(
+        [sys.executable, str(ROOT / "agent.py"), *words, *approved, *model],
+        env=environment(home, PAGE_TOKEN=TOKEN),
+        cwd=home,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as service:
+        assert service.stdout is not None
+        yield str(json.loads(service.stdout.readline())["url"])
+        service.terminate()
+        service.wait(END_SECONDS)
+
+
+@pytest.fixture(scope="module")
+def found(home: Path, url: str) -> Found:
+    """What `service_visit` finds; skips without a browser, but never in CI."""
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    if chromium is None:
+        message = "there is no Chromium; on Debian: apt-get install chromium"
+        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    python = str(PYTHON_PARTS / "bin" / "python")
+    axe = NODE_PACKAGES / "axe-core" / "axe.min.js"
+    shots = os.environ.get("PAGE_PICTURES")
+    words = [chromium, str(axe), url, TOKEN, str(home / "gates"), *([shots] if shots else [])]
+    done = subprocess.run(
+        [python, "-m", "tests.real.service_visit", *words],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=VISIT_TIMEOUT_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    visited: Found = json.loads(done.stdout)
+    return visited
+
+
+pytestmark = pytest.mark.timeout(2 * VISIT_TIMEOUT_SECONDS)
+
+
+def test_it_asks_the_service_alone_and_complains_of_nothing(found: Found) -> None:
+    asked: list[str] = found["requests"]
+    assert [each for each in asked if not each.startswith((found["url"], "data:"))] == []
+    assert found["complaints"] == []
+    assert {*found["refused"]} <= {401, 409, 400}, "a wrong token, a busy conversation, bad names"
+
+
+def test_a_token_is_asked_for_until_it_is_the_right_one(found: Found) -> None:
+    assert "The service wants a token" in found["asked_again"]
+
+
+def test_markdown_is_laid_out_and_nothing_in_it_acts(found: Found) -> None:
+    assert found["drawn"] == [1, 1, 1, 1, 2], "and the sources have a heading"
+    assert found["links"] == [
+        "https://example.org/ola",
+        "https://example.org/a_(b)",
+        "https://example.org/prices",
+    ]
+    assert found["rel"] == "noopener noreferrer"
+    assert (found["made_of_text"], found["owned"]) == (0, False)
+    assert found["copied"] == 'print("42")'
+    assert found["sources"] == ["notes.md", "https://example.org/prices"]
+    assert found["title"] == "prices"
+
+
+def test_what_a_run_and_the_conversation_have_used_is_told_also_after_a_reload(
+    found: Found,
+) -> None:
+    assert "1 plan · " in found["work"]
+    assert "3,500 tokens · $0.0200" in found["work"]
+    assert found["used"] == ["3,500 tokens · $0.0200"] * 2
+
+
+def test_a_run_is_seen_and_answered_in_every_tab_and_goes_on_over_reload_and_lost_connection(
+    found: Found,
+) -> None:
+    assert "gate.hold" in found["approval"]
+    assert "request" in found["told_busy"], "in words: which ones depends on who looked first"
+    assert found["not_lost"] == "me too"
+    assert any("hold" in row for row in found["before"])
+    assert any("hold" in row for row in found["after"])
+    assert found["once"] == ["prices", "go ahead"]
+    assert "tries again" in found["lost"]
+    assert found["both"] == ["first is open"] * 2
+
+
+def test_forms_are_checked_and_addresses_shown_but_not_opened(found: Found) -> None:
+    assert found["wrong"] == "Guests is to be at most 12."
+    assert "'guests': 3, 'seat': 't'" in found["form"]
+    assert "bank.example" in found["address"]
+    assert "https://bank.example/grant?id=7" in found["address"]
+    assert "accept" in found["visited"]
+
+
+def test_pictures_of_tools_are_drawn(found: Found) -> None:
+    assert found["picture"] == [100, "Picture by math.create_thumbnail"]
+
+
+def test_dropped_files_become_documents_and_what_can_not_says_why(found: Found, home: Path) -> None:
+    assert "notes.md" in found["taken"]
+    assert "dot" in found["hidden"]
+    assert [re.split(r"\s", each)[0] for each in found["documents"]] == ["notes.md"]
+    assert "math.add" in found["tools"]
+    assert found["state"] == "up"
+    assert (home / "documents" / "notes.md").read_text(encoding="utf-8") == "# Notes\nherons"
+
+
+def test_two_thousand_events_leave_a_small_page_and_can_be_unfolded(found: Found) -> None:
+    assert f"{PLANS} plans · {PLANS * CALLS} tool calls" in found["many"]
+    assert found["elements"] < 3_000
+    assert found["kept_plans"] == PLANS
+    assert "earlier steps" in found["folded"]
+    assert found["unfolded"] > 100
+
+
+def test_escape_stops_a_run(found: Found) -> None:
+    assert "interrupted" in found["stopped"]
+
+
+def test_parts_stand_side_by_side_and_on_a_phone_below_one_another(found: Found) -> None:
+    assert len({*found["beside"]}) > 1
+    assert len({*found["below"]}) == 1
+    assert "at the same time" in found["compared"]
+
+
+def test_it_fits_phones_and_screens_and_axe_finds_no_barrier_light_or_dark(found: Found) -> None:
+    assert found["sideways"] == [0] * 6
+    assert found["barriers"] == [[], [], [[], []]]
+
+
+def test_the_keyboard_alone_goes_everywhere(found: Found) -> None:
+    assert found["focused"] == ["skip", "message", "message"]
+    assert found["line"] == "one\n"
+
+
+def test_a_conversation_is_deleted_when_that_is_meant(found: Found) -> None:
+    assert found["deleted"] is True
