@@ -413,6 +413,7 @@ class EventChannel:
     def __init__(self) -> None:
         """Hold nothing yet; queue and task belong to one `stream` call."""
         self._queue: asyncio.Queue[tuple[Event, asyncio.Future[None]] | None] = asyncio.Queue()
+        self._unread = set[asyncio.Future[None]]()
         self._is_closed = False
 
     async def emit(self, event: Event) -> None:
@@ -420,8 +421,12 @@ class EventChannel:
         if self._is_closed:
             return
         read = asyncio.get_running_loop().create_future()
+        self._unread.add(read)
         self._queue.put_nowait((event, read))
-        await read
+        try:
+            await read
+        finally:
+            self._unread.discard(read)
 
     async def stream(self, work: Callable[[Emit], Awaitable[None]]) -> AsyncGenerator[Event, None]:
         """Run `work(emit)` and yield its events; what it raises comes out at the end.
@@ -440,6 +445,9 @@ class EventChannel:
             # Work that was interrupted takes the second cancellation for the first, and ends by
             # telling so: it must not wait for a reader that waits for its end.
             self._is_closed = True
+            for read in self._unread:
+                if not read.done():
+                    read.set_result(None)
             if not task.done():
                 task.cancel()
                 await asyncio.wait({task})

@@ -1,5 +1,7 @@
 """The program from its arguments to its exit code: what is light, and what makes a start fast.
 
+Python programs open an agent here, too.
+
 The configuration is read and the servers that the request needs are spawned; only then
 `modules.cli.interaction` is imported, with all that answers requests. A command is imported when it
 is named.
@@ -10,9 +12,11 @@ import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from config.schema import load_profile
+from config.schema import AgentProfile, load_profile
 from config.server_list import ServerList, server_list
 from config.settings import Places, SettingsError, find_places
 from core.dispatch.prespawn import prespawn
@@ -39,8 +43,53 @@ from modules.terminal.answer import print_error_json
 from modules.terminal.streams import Complaints, LogHandler, StdoutLost, log_bug, writing_stdout
 from modules.terminal.waits import Waits
 
+if TYPE_CHECKING:
+    from modules.service.python import AskPerson, PythonAgent
+
 marks = logging.getLogger("cortex_r.marks")
 """Says at debug level when a stage of the start-up is passed; `make bench` listens."""
+
+
+def open_agent(
+    profile: str | Path | AgentProfile | None = None,
+    *,
+    model: str | None = None,
+    home: str | Path | None = None,
+    ask: "AskPerson | None" = None,
+    session: str | None = None,
+    mcp_config: Sequence[str | Path] = (),
+    approve: Sequence[str] = (),
+    files_in: str | Path | None = None,
+) -> "AbstractAsyncContextManager[PythonAgent]":
+    """An agent for a Python program, which `async with` opens; see docs/python.md.
+
+    Args:
+        profile: a file, or a profile that is made already; else the usual one is read.
+        model: which model plans, as `--model` takes it; it goes before the profile's.
+        home: in place of CORTEX_HOME, for this agent alone.
+        ask: puts questions to a person. Without it nobody is there to be asked.
+        session: the id of a session to go on with.
+        mcp_config: files of further servers.
+        approve: tools that need no leave.
+        files_in: where the paths of files start that requests name (`@notes.md`); None: requests
+            read no files.
+
+    Raises:
+        SettingsError: on entering: profile, servers or models are not configured as they must be.
+        UserError: on entering: no model can be chosen, or the session's id is of no known form.
+    """
+    from modules.service.python import opened  # late: all that answers requests
+
+    return opened(
+        profile,
+        model=model,
+        home=home,
+        ask=ask,
+        session=session,
+        mcp_config=mcp_config,
+        approve=approve,
+        files_in=files_in,
+    )
 
 
 def run_agent(argv: Sequence[str]) -> int:

@@ -24,7 +24,6 @@ from core.ports import (
     CallTool,
     CountingModel,
     Dispatcher,
-    ImageInput,
     OnRepaired,
     RequestRun,
     SpendCall,
@@ -32,7 +31,7 @@ from core.ports import (
 from core.provenance.guard import AskLeave, Provenance
 from core.provenance.known import Known, ProvenancePolicy
 from core.provenance.permissions import Permissions
-from core.run.chosen_tools import ChosenTools, is_known
+from core.run.chosen_tools import ChosenTools, WithoutServer, is_known
 from core.run.execution import ExecutionContext, begin, current, working
 from core.run.timeout import RequestTimeout
 from core.run.working_memory import WorkingMemory
@@ -66,6 +65,7 @@ from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
 from modules.sandbox import Sandbox
 from modules.session.attached.attachments import Attached, read_attachments
+from modules.session.brought import NOTHING_BROUGHT, Brought
 from modules.session.current import CurrentSession
 from modules.session.history import exchanges, leave_kept
 from modules.session.ids import check_session_id
@@ -74,6 +74,17 @@ from modules.team.entry import TeamEntry, may_have_parts
 
 INTERRUPTED_EARLY = "interrupted before a plan was written"
 """What a run says that was stopped before its loop began."""
+
+
+@frozen
+class _Asked:
+    """A request, and what goes with it or takes a part of it over."""
+
+    request: str
+    texts: tuple[TextInput, ...]
+    by_hand: ByHand
+    graph: TaskGraph | None
+    brought: Brought
 
 
 @frozen
@@ -281,17 +292,17 @@ class Conversation:
         texts: tuple[TextInput, ...] = (),
         by_hand: ByHand = NOTHING_BY_HAND,
         graph: TaskGraph | None = None,
-        images: tuple[ImageInput, ...] = (),
         execution: ExecutionContext | None = None,
+        brought: Brought = NOTHING_BROUGHT,
     ) -> RunOutcome:
         """Run one request to its end; `interrupt` ends it at any moment.
 
         `by_hand` takes over a part of the run. `graph` is one of the user's, which is run in place
-        of any other plan. `images`, and those that the request names (`@photo.png`), go with
-        it, and so do `texts`, whoever may have written them. A greeting, and a request for help,
-        get the page that helps (`modules.models.offline.welcome`): no model is asked, no server
-        started, nothing kept. `execution` is what the request's door has made; by default the
-        current one, else a new one.
+        of any other plan. Images that the request names (`@photo.png`) go with it, and so do
+        `texts`, whoever may have written them, and what is `brought`. A greeting, and a request for
+        help, get the page that helps (`modules.models.offline.welcome`): no model is asked, no
+        server started, nothing kept. `execution` is what the request's door has made; by default
+        the current one, else a new one.
 
         Raises:
             StorageError: the session that was asked for can't be read.
@@ -302,7 +313,10 @@ class Conversation:
         if (schema := demands.answer_schema) is not None:
             may_repair = self.model.traits.reads_text
             self._expected = ExpectedAnswer(schema, may_repair=may_repair)
-        asked = self._ask(request, texts, by_hand, graph, images, execution)
+        is_plain = by_hand.is_plain and graph is None
+        if is_plain and "workflow" in request.lower() and not asks_for_help(request):
+            graph = self._team.named_workflow(request)
+        asked = self._ask(_Asked(request, texts, by_hand, graph, brought), execution)
         self._is_asked, self._is_interrupted = True, False
         try:
             if (seconds := demands.timeout_seconds) is None:
@@ -314,25 +328,15 @@ class Conversation:
             self._is_asked = False
         return outcome if self._expected is None else self._expected.settle(outcome)
 
-    async def _ask(
-        self,
-        request: str,
-        texts: tuple[TextInput, ...],
-        by_hand: ByHand,
-        graph: TaskGraph | None,
-        images: tuple[ImageInput, ...],
-        execution: ExecutionContext | None,
-    ) -> RunOutcome:
-        if by_hand.is_plain and graph is None and asks_for_help(request):
+    async def _ask(self, asked: _Asked, execution: ExecutionContext | None) -> RunOutcome:
+        if asked.by_hand.is_plain and asked.graph is None and asks_for_help(asked.request):
             return await self._help()
-        if by_hand.is_plain and graph is None and "workflow" in request.lower():
-            graph = self._team.named_workflow(request)
         work = execution or current() or begin()
         work = work.within(session=self.session.memory.session_id, profile=self.profile.agent.id)
         with working(work):
             try:
                 async with self._within_budgets() as settle:
-                    outcome = settle(await self._run(request, texts, by_hand, graph, images))
+                    outcome = settle(await self._run(asked))
             except BudgetSpent as error:  # before there was a run
                 message = f"No answer: {sentence(str(error))}"
                 outcome = RunOutcome("no_answer", None, message, budget=error.budget)
@@ -362,20 +366,12 @@ class Conversation:
         if account.unkept is not None:
             await self._listener(Notice("model", str(account.unkept)))
 
-    async def _run(
-        self,
-        request: str,
-        texts: tuple[TextInput, ...],
-        by_hand: ByHand,
-        graph: TaskGraph | None,
-        images: tuple[ImageInput, ...],
-    ) -> RunOutcome:
+    async def _run(self, asked: _Asked) -> RunOutcome:
+        by_hand = asked.by_hand
         if self._is_interrupted:  # while the budgets were read
             return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
         # A task of its own: servers that start for the first time may take long.
-        self._preparation = asyncio.create_task(
-            self._prepare(request, texts, by_hand, graph, images)
-        )
+        self._preparation = asyncio.create_task(self._prepare(asked))
         try:
             await asyncio.wait({self._preparation})
             # One that was done already could not be cancelled any more.
@@ -383,7 +379,7 @@ class Conversation:
                 self._is_interrupted and self._preparation.exception() is None
             ):
                 return RunOutcome("interrupted", answer=None, message=INTERRUPTED_EARLY)
-            self._loop = self._run_of(self._preparation.result(), by_hand, graph)
+            self._loop = self._run_of(self._preparation.result(), by_hand, asked.graph)
             kept = (self.session.recorder.telling(self._listener),) if by_hand.is_kept else ()
             told = (self._listener,) if by_hand.is_told else ()
             outcome = await collect(self._loop.run(), *kept, *told)
@@ -405,15 +401,10 @@ class Conversation:
         )
         return RunOutcome("done", answer=help_page(here), message="")
 
-    async def _prepare(
-        self,
-        request: str,
-        texts: tuple[TextInput, ...],
-        by_hand: ByHand,
-        graph: TaskGraph | None,
-        images: tuple[ImageInput, ...],
-    ) -> "_Prepared":
+    async def _prepare(self, asked: _Asked) -> "_Prepared":
         """What a run works with: the session as it is on the disk, and the tools."""
+        request, texts, by_hand = asked.request, asked.texts, asked.by_hand
+        graph, brought = asked.graph, asked.brought
         memory = self.session.memory
         attached = Attached(request)
         if "@" in request and self._files_in is not None:
@@ -424,9 +415,11 @@ class Conversation:
             learnt := await self._recollection.learn(request, memory.session_id)
         ):
             await self._listener(Notice("memory", learnt))
-        provenance = self._provenance(items, texts, by_hand.said)
-        history = exchanges(items) if items else ()
+        provenance = self._provenance(items, texts, by_hand.said, brought)
+        history = (*brought.history, *exchanges(items))
         guided = await self._guided(request)
+        if brought.instructions and self.model.traits.reads_text:
+            guided = guided.saying(brought.instructions)
         self._dispatcher.begin_run()
         await self._dispatcher.recall()
         dispatcher: Dispatcher = self._dispatcher
@@ -436,8 +429,11 @@ class Conversation:
             known = self._dispatcher.catalog
             needed = await asyncio.to_thread(servers_to_ask, request, unlearned, known, history)
             await self._dispatcher.initialize(needed)
+        if (without := self._demands.without) is not None:
+            dispatcher = WithoutServer(dispatcher, without)
         servers = {tool.server for tool in dispatcher.catalog}
         told = self._dispatcher.server_descriptions()
+        told.pop(without or "", None)
         remember = None  # for a planner that reads no prompt
         if self.model.traits.reads_text:
             remember = await self._recollection.remembering(
@@ -464,7 +460,7 @@ class Conversation:
             model=self.model,
             parts=parts if by_hand.is_plain else by_hand.parts(parts),
             history=history,
-            images=(*images, *attached.images),
+            images=(*attached.images, *brought.images),
             texts=texts,
             provenance=provenance,
             readable=guided.variables,
@@ -500,11 +496,16 @@ class Conversation:
         return ChosenTools(self._dispatcher, names)
 
     def _provenance(
-        self, items: Sequence[MemoryItem], texts: tuple[TextInput, ...], said: str
+        self,
+        items: Sequence[MemoryItem],
+        texts: tuple[TextInput, ...],
+        said: str,
+        brought: Brought,
     ) -> Provenance | None:
         """What is known of where values come from: it grows with the session.
 
-        `texts` go with the request, and the user has `said` something beside it.
+        `texts` go with the request, and the user has `said` something beside it. Who wrote what
+        stands in the answers that are `brought`, nobody knows any more.
         """
         if self._policy is None:
             return None
@@ -513,8 +514,11 @@ class Conversation:
         self._known.recall(items)
         for text in texts:
             self._known.given(text.text)
-        if said:
-            self._known.user_said(said)
+        for exchange in brought.history:
+            if exchange.answer:
+                self._known.reminded(exchange.answer)
+        for words in filter(None, (said, brought.instructions)):
+            self._known.user_said(words)
         ask = self._ask_leave
         if ask is not None:
             ask = leave_kept(ask, self.session.keep, self._redactor)

@@ -64,6 +64,33 @@ class ChosenTools:
         return tool
 
 
+class WithoutServer(ChosenTools):
+    """A dispatcher without the tools of one server; the others may have more in time."""
+
+    def __init__(self, dispatcher: Dispatcher, server: str) -> None:
+        """Leave out the tools of `server`."""
+        super().__init__(dispatcher, ())
+        self._server = server
+        self._whole: ToolCatalog | None = None
+
+    @property
+    def catalog(self) -> ToolCatalog:
+        """The tools of all other servers."""
+        whole = self._dispatcher.catalog
+        if whole is not self._whole:
+            self._whole = whole
+            self._catalog = ToolCatalog(tool for tool in whole if tool.server != self._server)
+        return self._catalog
+
+    def status(self) -> list[ServerStatus]:
+        """How each other server is."""
+        return [status for status in self._dispatcher.status() if status.id != self._server]
+
+    async def learn_more(self) -> bool:
+        """Learn the tools of servers that were not waited for; whether there are more tools now."""
+        return await self._dispatcher.learn_more()
+
+
 def is_known(name: str, catalog: ToolCatalog) -> bool:
     """Whether a name means a tool, several tools, or a server whose tools are known."""
     return bool(tools_named(name, catalog))

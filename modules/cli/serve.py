@@ -3,8 +3,12 @@
 import argparse
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.types import Scope
 
 from core.errors import ExitCode, UsageError
 from modules.cli.composition import guide_for
@@ -12,10 +16,17 @@ from modules.cli.parser import add_approve_option, command_parser, read_words, s
 from modules.cli.surroundings import Options, Surroundings
 from modules.service.agents import AgentSetting
 from modules.service.http.app import Extras
+from modules.service.http.guard import profile_of, user_of
 from modules.service.http.serving import DRAIN_SECONDS, ServiceSetting, listen, serve, url_of
 from modules.service.http.tokens import FORM, Tokens, read_tokens
+from modules.service.mcp_door.asking import Caller
+from modules.service.mcp_door.door import McpDoor
+from modules.service.mcp_door.http import McpHttp
+from modules.service.openai_form.routes import openai_form
 from modules.service.page import page
-from modules.service.runs import QUEUE_MAX, RUNS_MAX
+from modules.service.served.runs import QUEUE_MAX, RUNS_MAX, Runs
+
+MCP_PATH: Final = "/mcp"
 
 PORT: Final = 8321
 
@@ -136,8 +147,21 @@ def serve_agent(around: Surroundings) -> ExitCode:
             around.print_json({"url": url, "pid": os.getpid()})
         around.complaints.say("serve", f"listening on {url}; Ctrl-C ends it")
 
-    extras = Extras(page=page())
-    return around.run(serve(setting, agents, listening, around.remark, tell, lambda runs: extras))
+    return around.run(serve(setting, agents, listening, around.remark, tell, _extras))
+
+
+def _extras(runs: Runs) -> Extras:
+    """What is served beside our own endpoints: the page, MCP, and OpenAI's form."""
+    openai, mcp = openai_form(runs), McpHttp(McpDoor(runs))
+    return replace(
+        openai, page=page(), routes=[*openai.routes, mcp.route(MCP_PATH, _caller)], running=mcp
+    )
+
+
+def _caller(scope: Scope) -> Caller:
+    """Whose MCP client it is."""
+    request = Request(scope)
+    return Caller(user_of(request), profile_of(request))
 
 
 def _agents(around: Surroundings, tokens: Tokens) -> AgentSetting:

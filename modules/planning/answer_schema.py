@@ -1,4 +1,4 @@
-"""`--json-schema`: the form that a request's answer must have, and what becomes of another one."""
+"""The form that a request's answer must have (`--json-schema`), and what becomes of another one."""
 
 import json
 import re
@@ -41,7 +41,7 @@ class AnswerSchema:
         try:
             self._check = FullCheck(schema)
         except ValueError as error:
-            raise UsageError(f"--json-schema {name}: {error}") from error
+            raise UsageError(f"{name}: {error}") from error
 
     @property
     def note(self) -> str:
@@ -69,7 +69,10 @@ def read_answer_schema(path: Path) -> AnswerSchema:
         raise UsageError(f"--json-schema {path}: this is no JSON: {error}") from error
     if not isinstance(schema, dict | bool):
         raise UsageError(f"--json-schema {path}: a JSON Schema is an object, true or false")
-    return AnswerSchema(schema, str(path))
+    try:
+        return AnswerSchema(schema, str(path))
+    except UsageError as error:
+        raise UsageError(f"--json-schema {error}") from error
 
 
 class ExpectedAnswer:

@@ -10,10 +10,11 @@ class Demands:
 
     The answer must validate against `answer_schema`. After `timeout_seconds` the run ends without
     one; `timeout_origin` names what sets that time. `tools` are the only ones that it may use, by
-    their names or those of their servers.
+    their names or those of their servers; else all but those of the server `without` may be used.
     """
 
     answer_schema: AnswerSchema | None = None
     timeout_seconds: float | None = None
     tools: tuple[str, ...] | None = None
+    without: str | None = None
     timeout_origin: str = "--timeout"

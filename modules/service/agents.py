@@ -36,7 +36,6 @@ from core.events import (
     ToolCallStarted,
 )
 from core.mcp.hooks import Question, Reply
-from core.ports import ImageInput
 from core.provenance.known import provenance_policy
 from core.provenance.permissions import Permissions
 from core.session import MultiMCP
@@ -45,10 +44,12 @@ from core.tools.catalog import ToolCatalog
 from core.turn import RunOutcome, TextInput
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
+from modules.planning.answer_schema import AnswerSchema
 from modules.planning.demands import Demands
 from modules.planning.guidance.guide import Guide
 from modules.sandbox import Sandbox, SandboxLimits
 from modules.service.questions import PersonQuestions, PutQuestion
+from modules.session.brought import NOTHING_BROUGHT, Brought
 from modules.team.entry import TeamEntry
 
 RUN_SECONDS: Final = 1_800.0
@@ -63,6 +64,9 @@ PROGRAMS: Final = ("agent.py", "cortex-r")
 """What this program is called in a checkout, and where it is installed."""
 
 log = logging.getLogger(__name__)
+
+BROUGHT_TOKENS: Final = 16_000
+"""What a prompt tells at least of a history that is brought: who sends all of it wants it read."""
 
 
 @frozen
@@ -205,9 +209,29 @@ class Agent:
         Raises:
             UsageError: the id is not of a known form.
         """
-        made = AgentConversation(self, session_id, put_question)
-        self._conversations.append(made)
-        return made
+        return self._begun(AgentConversation(self, self.setting, session_id, put_question))
+
+    def unkept_conversation(
+        self, put_question: PutQuestion | None = None, schema: AnswerSchema | None = None
+    ) -> "AgentConversation":
+        """A conversation of which nothing is kept, and which knows nothing of other sessions.
+
+        Requests bring their history (`modules.session.brought`) and read no file. Answers
+        validate against `schema`. Who got it closes it.
+        """
+        setting, places = self.setting, self.setting.places
+        profile = setting.profile.without_memory()
+        room = max(profile.memory.prompt_tokens, BROUGHT_TOKENS)
+        memory = profile.memory.model_copy(update={"prompt_tokens": room})
+        profile = profile.model_copy(update={"memory": memory})
+        unkept = replace(setting, profile=profile, files_in=None)
+        without = memory_server_id(self.servers.specs, places.root)
+        demands = Demands(schema, without=without)
+        return self._begun(AgentConversation(self, unkept, None, put_question, demands))
+
+    def _begun(self, conversation: "AgentConversation") -> "AgentConversation":
+        self._conversations.append(conversation)
+        return conversation
 
     @contextmanager
     def calling(self, server: str, questions: PersonQuestions | None) -> Generator[None]:
@@ -284,9 +308,13 @@ class AgentConversation:
     """
 
     def __init__(
-        self, agent: Agent, session_id: str | None, put_question: PutQuestion | None
+        self,
+        agent: Agent,
+        setting: AgentSetting,
+        session_id: str | None,
+        put_question: PutQuestion | None,
+        demands: Demands | None = None,
     ) -> None:
-        setting = agent.setting
         sandbox = agent.sandbox.share()  # an open question stops the clock of its own request
         profile, places = setting.profile, setting.places
         self._agent = agent
@@ -314,7 +342,11 @@ class AgentConversation:
             None if asked is None else asked.allow,
             profile.document_folders(places.home),
             memory_server_id(agent.servers.specs, places.root),
-            Demands(timeout_seconds=setting.run_seconds, timeout_origin=RUN_BOUND),
+            replace(
+                demands or Demands(),
+                timeout_seconds=setting.run_seconds,
+                timeout_origin=RUN_BOUND,
+            ),
             Permissions(places.permissions_file, profile.agent.id, setting.redactor, log.warning),
             setting.guide,
             TeamEntry(agent.named_model, None if asked is None else asked.ask_for, places.home),
@@ -366,8 +398,8 @@ class AgentConversation:
         listener: Emit,
         texts: tuple[TextInput, ...] = (),
         graph: TaskGraph | None = None,
-        images: tuple[ImageInput, ...] = (),
         max_cost: float | None = None,
+        brought: Brought = NOTHING_BROUGHT,
     ) -> RunOutcome:
         """Answer one request; `listener` hears every event of the run, and what servers say.
 
@@ -386,7 +418,7 @@ class AgentConversation:
         if self.questions is not None:
             self.questions.begin_request()
         try:
-            return await self.conversation.ask(request, texts, graph=graph, images=images)
+            return await self.conversation.ask(request, texts, graph=graph, brought=brought)
         finally:
             self._listener = None
             self._calls.clear()

@@ -44,11 +44,16 @@ def clean_request(text: str) -> str:
             f"the request has more than {MAX_REQUEST_CHARACTERS:,} characters; "
             "shorten it, or put the text into a file and name the file"
         )
-    readable = with_line_feeds(_without_surrogates(text))
-    cleaned = _CONTROL.sub(" ", readable).strip()
+    cleaned = clean_text(text)
     if not cleaned:
         raise UsageError('the request is empty; say what you want, such as: agent.py "add 5 and 7"')
     return cleaned
+
+
+def clean_text(text: str) -> str:
+    """The same of a text of any length, which may be empty."""
+    readable = with_line_feeds(_without_surrogates(text))
+    return _CONTROL.sub(" ", readable).strip()
 
 
 def _without_surrogates(text: str) -> str:

@@ -76,3 +76,26 @@ async def test_work_that_tells_how_it_was_cancelled_does_not_wait_for_a_reader_t
     async with asyncio.timeout(5):
         await asyncio.wait({reader})
         await ended.wait()
+
+
+async def test_a_reader_that_leaves_lets_work_go_on_that_ends_in_its_own_time() -> None:
+    told: list[str] = []
+
+    async def work(emit: Emit) -> None:
+        async def all_of_it() -> None:
+            for number in range(3):
+                await emit(Notice("loop", str(number)))
+                told.append(str(number))
+
+        inner = asyncio.create_task(all_of_it())
+        try:
+            await asyncio.wait({inner})
+        finally:
+            async with asyncio.timeout(5):
+                await asyncio.wait({inner})
+
+    events = EventChannel().stream(work)
+    async for _ in events:
+        break
+    await events.aclose()
+    assert told == ["0", "1", "2"]

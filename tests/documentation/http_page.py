@@ -8,7 +8,6 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from core.base.json_text import Json, JsonObject
-from modules.service.event_types import EVENT_TYPES
 from modules.service.http.app import service_endpoints
 from modules.service.http.endpoints.shapes import JSON_TYPE, AnswerRequest, ChatRequest
 from modules.service.http.endpoints.table import Endpoint
@@ -16,8 +15,9 @@ from modules.service.http.metrics import Metrics
 from modules.service.http.openapi import event_schemas
 from modules.service.http.problems import EXPLAINED
 from modules.service.pool import AgentPool
-from modules.service.problems import PROBLEMS
-from modules.service.runs import Runs
+from modules.service.served.event_types import EVENT_TYPES
+from modules.service.served.problems import PROBLEMS
+from modules.service.served.runs import Runs
 from tests.modules.service.http.served import agents_of
 
 _COMMON = {"type", "run", "at", "step", "attempt"}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import httpx2
+import openai
 import pytest
 
 from tests.command_line import (
@@ -299,6 +300,23 @@ def test_users_are_apart_and_tokens_stay_secret(serve: Serve, tmp_path: Path) ->
     assert not [*tmp_path.glob("memory/*.json")]
     for path in tmp_path.rglob("*"):
         assert path.is_dir() or ALICE.encode() not in path.read_bytes(), path
+
+
+def test_it_is_a_model_to_clients_of_openai_until_it_ends(serve: Serve, tmp_path: Path) -> None:
+    service = serve(*gated(tmp_path, "door"), "--token-env", "ALICE", **SECRETS)
+    with openai.OpenAI(base_url=f"{service.url}/v1", api_key=ALICE, max_retries=0) as client:
+        assert [model.id for model in client.models.list()] == ["cortex-r"]
+        stream = client.chat.completions.create(
+            model="cortex-r", messages=[{"role": "user", "content": "go"}], stream=True
+        )
+        wait_until((tmp_path / "gates" / "pid").exists)
+        service.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: "ending" in service.stderr)
+        (tmp_path / "gates" / "door").touch()
+        answer = "".join(piece.choices[0].delta.content or "" for piece in stream)
+    assert answer == "door is open"
+    assert service.process.wait(WAIT_SECONDS) == 0
+    assert not session_files(tmp_path)
 
 
 def test_a_rebound_name_reaches_nothing(serve: Serve, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The built wheel, installed outside the checkout, does the main job."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -47,14 +48,11 @@ def _lend_bytecode(site: Path) -> None:
             shutil.copyfile(compiled, lent)
 
 
-def run(installed: Path, home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+def run(
+    installed: Path, home: Path, *arguments: str, program: str = "import agent; agent.main()"
+) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [
-            installed / "bin" / "python",
-            "-c",
-            "import agent; agent.main()",
-            *arguments,
-        ],
+        [installed / "bin" / "python", "-c", program, *arguments],
         cwd=home,
         # The sandbox's program is one of the lent dependencies; it is looked for on the PATH.
         env=environment(home, PATH=f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"),
@@ -70,6 +68,23 @@ def test_the_wheel_answers_the_demonstration_outside_the_checkout(
 ) -> None:
     done = run(installed, tmp_path, INDIA)
     assert (done.returncode, done.stdout) == (0, "7.599822246093079e+33\n"), done.stderr
+
+
+def examples() -> list[tuple[str, str]]:
+    """Each program in docs/python.md, and what it prints."""
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    found = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
+    assert len(found) == page.count("```python") > 0, "an example does not say what it prints"
+    return found
+
+
+@pytest.mark.parametrize(("program", "printed"), examples(), ids=lambda text: str(text.count("\n")))
+def test_each_example_for_python_programs_runs_from_the_wheel(
+    installed: Path, tmp_path: Path, program: str, printed: str
+) -> None:
+    done = run(installed, tmp_path, program=program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, printed, ""), done.stderr
+    assert not any(ROOT.glob("state-*"))
 
 
 def test_the_wheel_comes_from_the_fresh_environment(installed: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ Nothing of an untrusted text reaches a model. A skill of the project is asked ab
 import asyncio
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -86,6 +86,11 @@ class Guided:
     note: str = ""
     variables: Variables = field(default_factory=dict[str, tuple[GuidanceText, str]])
     notices: tuple[str, ...] = ()
+
+    def saying(self, words: str) -> "Guided":
+        """The same with the user's further words for the whole conversation, behind all others."""
+        heading = "The user has said this for the whole conversation. Heed it, unless the rules"
+        return replace(self, section=f"{self.section}\n\n{heading} above say otherwise:\n{words}")
 
     async def given(self, source: str) -> tuple[TextInput, ...]:
         """The variables that a plan names; reads the files in a thread."""

@@ -26,6 +26,7 @@ from modules.service.acp.messages import INTERNAL_ERROR
 from modules.service.acp.updates import RunUpdates
 from modules.service.agents import AgentConversation
 from modules.service.pool import AgentPool, User
+from modules.session.brought import Brought
 from modules.session.history import folder_item, folder_of
 from modules.session.kept import TITLE_CHARACTERS
 
@@ -161,7 +162,10 @@ class AcpSession:
             self._conversation = conversation
             try:
                 outcome = await conversation.ask(
-                    asked.request, self._updates, asked.texts, images=asked.images
+                    asked.request,
+                    self._updates,
+                    asked.texts,
+                    brought=Brought(images=asked.images),
                 )
             finally:
                 self._conversation = None

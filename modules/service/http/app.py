@@ -17,8 +17,8 @@ from modules.service.http.endpoints.table import Endpoint, Handler, endpoints_of
 from modules.service.http.guard import Guard, GuardSetting
 from modules.service.http.metrics import Metrics
 from modules.service.http.openapi import OPENAPI_PATH, openapi_document
-from modules.service.problems import Problem
-from modules.service.runs import Runs
+from modules.service.served.problems import Problem
+from modules.service.served.runs import Runs
 
 
 @frozen

@@ -26,7 +26,7 @@ from core.run.execution import ExecutionContext, begin, working
 from modules.service.http.problems import Refused, problem_response, refusal_of
 from modules.service.http.tokens import Tokens
 from modules.service.pool import DEFAULT_PROFILE, User
-from modules.service.problems import Problem
+from modules.service.served.problems import Problem
 
 log = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from core.version import __version__
-from modules.service.events import DONE, ServiceEvent
-from modules.service.runs import Runs
+from modules.service.served.events import DONE, ServiceEvent
+from modules.service.served.runs import Runs
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 

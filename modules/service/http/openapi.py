@@ -8,12 +8,12 @@ from pydantic.json_schema import JsonSchemaMode
 
 from core.values import Json, JsonObject
 from core.version import __version__
-from modules.service.event_types import EVENT_TYPES
 from modules.service.http.endpoints.shapes import JSON_TYPE, Problem
 from modules.service.http.endpoints.streams import EVENTS_TYPE
 from modules.service.http.endpoints.table import BINARY_TYPE, Endpoint
 from modules.service.http.problems import PROBLEM_TYPE
-from modules.service.problems import PROBLEMS
+from modules.service.served.event_types import EVENT_TYPES
+from modules.service.served.problems import PROBLEMS
 
 OPENAPI_PATH: Final = "/openapi.json"
 

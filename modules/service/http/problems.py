@@ -9,8 +9,8 @@ from starlette.responses import JSONResponse
 
 from core.base.redaction import Redactor
 from core.base.text import counted, one_line
-from modules.service.problems import PROBLEMS, RETRY_SECONDS, Problem, problem_of
-from modules.service.runs import NoSuchQuestion, NoSuchRun
+from modules.service.served.problems import PROBLEMS, RETRY_SECONDS, Problem, problem_of
+from modules.service.served.runs import NoSuchQuestion, NoSuchRun
 
 PROBLEM_TYPE: Final = "application/problem+json"
 

@@ -27,7 +27,7 @@ from modules.service.http.guard import GuardSetting
 from modules.service.http.metrics import Metrics
 from modules.service.http.tokens import Tokens
 from modules.service.pool import AgentPool, User
-from modules.service.runs import CANCEL_SECONDS, QUEUE_MAX, RUNS_MAX, USER_RUNS_MAX, Runs
+from modules.service.served.runs import CANCEL_SECONDS, QUEUE_MAX, RUNS_MAX, USER_RUNS_MAX, Runs
 from modules.terminal.waits import interrupting
 
 DRAIN_SECONDS: Final = 30.0

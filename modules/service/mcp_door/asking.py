@@ -13,11 +13,11 @@ from core.base.text import counted
 from core.run.execution import ExecutionContext
 from core.tools.json_schema import as_object
 from core.turn import RunOutcome, Usage
-from modules.service.events import ServiceEvent
 from modules.service.mcp_door.work import Work
 from modules.service.pool import DEFAULT_PROFILE, User
 from modules.service.questions import PersonQuestion
-from modules.service.runs import NoSuchQuestion, Runs, ServedRun
+from modules.service.served.events import ServiceEvent
+from modules.service.served.runs import NoSuchQuestion, Runs, ServedRun
 from modules.session.request import clean_request
 from modules.terminal.wording import VALUE_CHARACTERS, arguments_text
 

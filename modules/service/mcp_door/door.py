@@ -45,7 +45,7 @@ from modules.service.mcp_door.gateway import JOINT, Gateway
 from modules.service.mcp_door.own_tools import OWN_TOOLS, OwnTools
 from modules.service.mcp_door.work import Client, Request, Work, failure
 from modules.service.pool import Busy
-from modules.service.runs import Runs
+from modules.service.served.runs import Runs
 
 log = logging.getLogger(__name__)
 

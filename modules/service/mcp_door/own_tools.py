@@ -21,7 +21,7 @@ from core.values import JsonObject
 from modules.service.agents import Agent, AgentSetting
 from modules.service.mcp_door.asking import AskResult, Caller, ask
 from modules.service.mcp_door.work import Work
-from modules.service.runs import Runs
+from modules.service.served.runs import Runs
 from modules.session.kept import KeptSessions
 from modules.session.request import MAX_REQUEST_CHARACTERS
 

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from modules.service.agents import AgentSetting
 from modules.service.mcp_door.door import McpDoor
 from modules.service.pool import AgentPool
-from modules.service.runs import Runs
+from modules.service.served.runs import Runs
 
 log = logging.getLogger(__name__)
 

@@ -105,9 +105,14 @@ def texts_note(
     return "\n".join(parts)
 
 
-def _read(request: str, folder: Path) -> Attached:
-    from modules.session.attached.image_file import read_image  # late: it brings Pillow
+def _image_file():
+    """What reads images; imported at the first one."""
+    from modules.session.attached import image_file  # late: it brings Pillow
 
+    return image_file
+
+
+def _read(request: str, folder: Path) -> Attached:
     images: dict[Path, str] = {}  # each file once, by its name as it was first written
     others: dict[Path, str] = {}
     pieces: list[str] = []
@@ -127,7 +132,7 @@ def _read(request: str, folder: Path) -> Attached:
                 )
         pieces += [request[end : found.start()], found.group().removeprefix("@")]
         end = found.end()
-    seen = tuple(read_image(path, name) for path, name in images.items())
+    seen = tuple(_image_file().read_image(path, name) for path, name in images.items())
     return Attached("".join([*pieces, request[end:]]), seen, _texts(others))
 
 
@@ -216,8 +221,6 @@ def _image_path(name: str, folder: Path) -> Path:
 
 
 def _described(image: ImageInput) -> str:
-    from modules.session.attached.image_file import size_of  # late: it brings Pillow
-
     kind = image.media_type.removeprefix("image/").upper()
-    width, height = size_of(image)
+    width, height = _image_file().size_of(image)
     return f"{image.name} ({kind}, {width} × {height})"

@@ -29,14 +29,11 @@ from modules.service.http.metrics import Metrics
 from modules.service.http.serving import http_server, listen
 from modules.service.http.tokens import Tokens
 from modules.service.pool import AgentPool
-from modules.service.runs import Runs
+from modules.service.served.runs import Runs
 from tests.benchmarks.drivers.turns import say
 from tests.command_line import write_profile
 
-MATH = (
-    f"id: math\nscript: {ROOT}/servers/math_server.py\n"
-    "description: arithmetic, such as add and multiply"
-)
+MATH = f"id: math\nscript: {ROOT}/servers/math_server.py\ndescription: add and multiply"
 
 
 async def main(kind: str, home: Path, model: str = "", memory: str = "true") -> None:

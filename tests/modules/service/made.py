@@ -14,10 +14,10 @@ from config.settings import Places
 from core.base.redaction import Redactor
 from core.values import JsonObject
 from modules.service.agents import AgentSetting
-from modules.service.event_types import EVENT_TYPES
-from modules.service.events import DONE, ServiceEvent
 from modules.service.pool import AgentPool, User
-from modules.service.runs import Runs, ServedRun
+from modules.service.served.event_types import EVENT_TYPES
+from modules.service.served.events import DONE, ServiceEvent
+from modules.service.served.runs import Runs, ServedRun
 from tests.command_line import NO_MODEL_SERVER, ROOT, plan, script, write_profile
 
 SERVERS = ROOT / "tests" / "fixtures" / "servers"

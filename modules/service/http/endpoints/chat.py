@@ -19,7 +19,7 @@ from modules.service.http.endpoints.streams import EventStream, last_event_id
 from modules.service.http.guard import execution_of, profile_of, user_of
 from modules.service.pool import User
 from modules.service.questions import PersonAnswer
-from modules.service.runs import Runs, ServedRun
+from modules.service.served.runs import Runs, ServedRun
 from modules.session.attached.text_file import variable_name
 from modules.session.request import clean_request
 

@@ -20,7 +20,7 @@ from modules.service.http.endpoints.shapes import Chat, ChatList, History, Messa
 from modules.service.http.guard import user_of
 from modules.service.http.problems import Refused
 from modules.service.pool import DEFAULT_PROFILE, AgentPool, ConversationBusy, User
-from modules.service.runs import Runs
+from modules.service.served.runs import Runs
 from modules.session.kept import KeptSessions
 from modules.terminal.answer import SCHEMA_VERSION, plain_json
 from modules.trace.spans import runs_of

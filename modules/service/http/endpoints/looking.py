@@ -31,8 +31,8 @@ from modules.service.http.guard import profile_of, user_of
 from modules.service.http.metrics import METRICS_TYPE, Metrics
 from modules.service.http.problems import EXPLAINED
 from modules.service.pool import DEFAULT_PROFILE, AgentPool, User
-from modules.service.problems import PROBLEMS, RETRY_SECONDS
-from modules.service.runs import Runs
+from modules.service.served.problems import PROBLEMS, RETRY_SECONDS
+from modules.service.served.runs import Runs
 
 DESCRIPTION_CHARACTERS: Final = 2_000
 

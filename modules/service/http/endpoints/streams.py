@@ -15,9 +15,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from modules.service.events import ServiceEvent
 from modules.service.http.problems import Refused
-from modules.service.runs import ServedRun
+from modules.service.served.events import ServiceEvent
+from modules.service.served.runs import ServedRun
 
 EVENTS_TYPE: Final = "text/event-stream"
 

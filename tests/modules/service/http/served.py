@@ -22,7 +22,7 @@ from modules.service.http.metrics import Metrics
 from modules.service.http.serving import http_server, listen, url_of
 from modules.service.http.tokens import Tokens
 from modules.service.pool import AgentPool
-from modules.service.runs import Runs
+from modules.service.served.runs import Runs
 from tests.command_line import NO_MODEL_SERVER, ROOT, plan, script, write_profile
 
 WAIT_SECONDS = 20.0

@@ -13,8 +13,8 @@ from modules.service.http.guard import GuardSetting, user_of
 from modules.service.http.metrics import Metrics
 from modules.service.http.tokens import read_tokens
 from modules.service.pool import AgentPool
-from modules.service.problems import Problem
-from modules.service.runs import Runs
+from modules.service.served.problems import Problem
+from modules.service.served.runs import Runs
 from tests.modules.service.http.served import agents_of
 
 SECRET = "token-of-alice-0123456789"  # noqa: S105 - of this test alone

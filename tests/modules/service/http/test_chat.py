@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from modules.service.http.tokens import read_tokens
-from modules.service.runs import ServedRun
+from modules.service.served.runs import ServedRun
 from tests.command_line import SUMS_SERVER, plan
 from tests.modules.service.http.served import (
     WAIT_SECONDS,

@@ -19,7 +19,7 @@ from modules.service.http.guard import (
     user_of,
 )
 from modules.service.http.tokens import Tokens, read_tokens
-from modules.service.problems import Problem
+from modules.service.served.problems import Problem
 from tests.modules.service.http.served import WAIT_SECONDS, listening
 
 SECRET = "a-long-random-token-of-alice"  # noqa: S105 - of this test alone

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from core.values import JsonObject
-from modules.service.events import ServiceEvent
 from modules.service.http.metrics import TOOLS_MAX, Metrics
 from modules.service.pool import AgentPool
-from modules.service.runs import Runs
+from modules.service.served.events import ServiceEvent
+from modules.service.served.runs import Runs
 from tests.modules.service.http.served import agents_of
 
 SAMPLE = re.compile(r'[a-z_]+(\{([a-z]+="([^"\\\n]|\\.)*",?)+\})? [0-9.e+]+')

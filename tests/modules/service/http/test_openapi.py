@@ -8,10 +8,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from core.values import Json, JsonObject
-from modules.service.event_types import EVENT_TYPES
 from modules.service.http.openapi import openapi_document
 from modules.service.http.problems import EXPLAINED
-from modules.service.problems import PROBLEMS
+from modules.service.served.event_types import EVENT_TYPES
+from modules.service.served.problems import PROBLEMS
 from tests.documentation.http_page import endpoints
 from tests.modules.service.http.served import answering, chatted, served
 

@@ -6,7 +6,6 @@ from contextlib import aclosing
 import httpx2
 from starlette.types import Message, Scope
 
-from modules.service.events import DONE, ServiceEvent
 from modules.service.http.endpoints.streams import (
     KEEP_ALIVE,
     EventStream,
@@ -14,7 +13,8 @@ from modules.service.http.endpoints.streams import (
     messages,
 )
 from modules.service.pool import User
-from modules.service.runs import ServedRun
+from modules.service.served.events import DONE, ServiceEvent
+from modules.service.served.runs import ServedRun
 from tests.modules.service.http.served import WAIT_SECONDS
 
 

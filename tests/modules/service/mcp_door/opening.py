@@ -24,7 +24,7 @@ from modules.service.mcp_door.asking import Caller
 from modules.service.mcp_door.door import McpDoor
 from modules.service.mcp_door.http import McpHttp
 from modules.service.pool import AgentPool
-from modules.service.runs import Runs
+from modules.service.served.runs import Runs
 from tests.command_line import NO_MODEL_SERVER, ROOT, SUMS_SERVER, plan, script, write_profile
 
 Era: TypeAlias = Literal["legacy", "2026-07-28"]

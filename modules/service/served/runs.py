@@ -23,11 +23,11 @@ from core.run.execution import ExecutionContext, begin, working
 from core.turn import RunOutcome, TextInput
 from core.values import JsonObject
 from modules.service.agents import AgentConversation
-from modules.service.events import DONE, EventWords, ServiceEvent, ended
 from modules.service.pool import AgentPool, Busy, ConversationBusy, User
-from modules.service.problems import Problem, problem_of, problem_of_outcome
 from modules.service.questions import PersonAnswer, PersonQuestion, check_answer
-from modules.service.run_log import KeptRun, RunFacts, RunLog, read_log
+from modules.service.served.events import DONE, EventWords, ServiceEvent, ended
+from modules.service.served.problems import Problem, problem_of, problem_of_outcome
+from modules.service.served.run_log import KeptRun, RunFacts, RunLog, read_log
 from modules.session.ids import check_session_id, new_session_id
 
 RUNS_MAX: Final = 8
@@ -144,7 +144,7 @@ class ServedRun:
         self._log: RunLog | None = None  # there is one as soon as the task has begun
         self._is_cancelled = False
         self._is_waiting = False
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[object] | None = None
         self._conversation: AgentConversation | None = None
 
     @property
@@ -176,13 +176,17 @@ class ServedRun:
             await more.wait()
 
     @property
-    def task(self) -> asyncio.Task[None] | None:
+    def task(self) -> "asyncio.Task[object] | None":
         """What answers; None where another process did."""
         return self._task
 
     def start(self, work: Coroutine[None, None, None]) -> None:
         """Let the work that answers begin."""
         self._task = asyncio.create_task(work)
+
+    def join(self, task: "asyncio.Task[object]") -> None:
+        """Let the task answer, which has begun."""
+        self._task = task
 
     def record(self, log_: RunLog) -> None:
         """Write what will be told to the file, and close that at the end."""
@@ -345,8 +349,6 @@ class Runs:
             QueueFull, Draining: no more are taken now.
             UsageError: there is no such profile for the user, or the id is no id.
         """
-        if self._is_draining:
-            raise Draining("the service ends; try again in a while")
         self.pool.check_profile(user, profile)
         is_named = conversation_id is not None
         if conversation_id is None:
@@ -362,6 +364,33 @@ class Runs:
         ask = _Ask(request, texts, context, words, max_cost, is_named)
         run.start(self._answered(run, ask))
         return run
+
+    @contextlib.asynccontextmanager
+    async def unkept(self, user: User, profile: str) -> AsyncGenerator[ServedRun]:
+        """Within the `with`, the current task answers, once its turn has come; nothing is kept.
+
+        The run counts as the others do, and is cancelled with them.
+
+        Raises:
+            QueueFull, Draining: no more are taken now.
+        """
+        id_ = uuid.uuid4().hex
+        self._admit(user, id_)
+        run = self._active[id_] = ServedRun(id_, user, profile, None, [], self._on_event)
+        task = asyncio.current_task()
+        try:
+            if task is not None:
+                run.join(task)
+            with run.waiting():  # until a conversation answers
+                async with self._turn:
+                    yield run
+        finally:
+            del self._active[id_]
+            if not run.is_done:  # who follows its events is to see their end
+                words = EventWords(id_, self.pool.setting.redactor, self._clock)
+                outcome = RunOutcome("interrupted", None, "ended before there was an answer")
+                for name, fields in ended(outcome, None, ""):
+                    run.add(*words.document(name, fields))
 
     def get(self, user: User, run_id: str) -> ServedRun:
         """A run of the user's, of an earlier process too, whose file is read: call it in a thread.
@@ -405,6 +434,8 @@ class Runs:
 
     def _admit(self, user: User, conversation_id: str) -> None:
         """Raise what stands against one more run."""
+        if self._is_draining:
+            raise Draining("the service ends; try again in a while")
         own = [run for run in self.active if run.user.name == user.name]
         if any(run.conversation_id == conversation_id for run in own):
             raise ConversationBusy(

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from core.errors import UsageError
 from core.events import Event
 from core.run.execution import begin
-from modules.service.events import ServiceEvent
 from modules.service.pool import ConversationBusy, user_named
 from modules.service.questions import PersonAnswer
-from modules.service.run_log import RUNS_FOLDER, log_file
-from modules.service.runs import (
+from modules.service.served.events import ServiceEvent
+from modules.service.served.run_log import RUNS_FOLDER, log_file
+from modules.service.served.runs import (
     FINISHED_KEPT,
     Draining,
     NoSuchQuestion,

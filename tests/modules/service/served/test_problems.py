@@ -14,8 +14,8 @@ from core.errors import (
 )
 from core.turn import RunOutcome
 from modules.service.pool import ConversationBusy, TooManyAgents
-from modules.service.problems import PROBLEMS, Problem, problem_of, problem_of_outcome
-from modules.service.runs import Draining, QueueFull, RunElsewhere
+from modules.service.served.problems import PROBLEMS, Problem, problem_of, problem_of_outcome
+from modules.service.served.runs import Draining, QueueFull, RunElsewhere
 
 BUDGET = SpentBudget("day", "tokens", 120, 100, "budgets.day.tokens")
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.values import Json, JsonObject
-from modules.service.events import ServiceEvent
-from modules.service.run_log import (
+from modules.service.served.events import ServiceEvent
+from modules.service.served.run_log import (
     RUNS_BYTES_KEPT,
     RUNS_FOLDER,
     RUNS_KEPT,

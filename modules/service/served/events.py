@@ -1,7 +1,7 @@
 """What a run tells over HTTP: named events of bounded size, made of those of the engine.
 
 The names are those of the chatbot backend's design (`supervisor.decided`, `tool.start`, …), with a
-few more for plans. `modules.service.event_types` has the fields of each.
+few more for plans. `modules.service.served.event_types` has the fields of each.
 """
 
 import binascii

@@ -16,7 +16,7 @@ from core.base.files import make_private_folder, open_private, read_regular, try
 from core.base.frozen import frozen
 from core.base.text import counted
 from core.values import Json, JsonObject
-from modules.service.events import ServiceEvent
+from modules.service.served.events import ServiceEvent
 
 RUNS_FOLDER: Final = "runs"
 """Under the user's home."""

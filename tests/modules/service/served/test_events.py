@@ -27,7 +27,8 @@ from core.tools.content import ImageBlock
 from core.turn import Plan, RunOutcome, ToolCall
 from core.values import Json, JsonObject
 from modules.service.agents import Agent
-from modules.service.events import (
+from modules.service.questions import PersonAnswer
+from modules.service.served.events import (
     DONE,
     EVENT_CHARACTERS_MAX,
     IMAGE_CHARACTERS_MAX,
@@ -37,7 +38,6 @@ from modules.service.events import (
     ServiceEvent,
     ended,
 )
-from modules.service.questions import PersonAnswer
 from tests.command_line import SUMS_SERVER, plan
 from tests.modules.service.made import (
     OWNER,
