@@ -253,7 +253,8 @@ def test_it_fits_phones_and_screens_and_axe_finds_no_barrier_light_or_dark(found
 
 
 def test_the_keyboard_alone_goes_everywhere(found: Found) -> None:
-    assert found["focused"] == ["skip", "message", "message"]
+    assert found["focused"] == ["message", "message", "message"]
+    assert found["example"] == "what can you do?"
     assert found["line"] == "one\n"
 
 
