@@ -129,7 +129,9 @@ def _answer(page: Page) -> Found:
     return {
         "work": work,
         "used": used,
-        "drawn": [body.locator(tag).count() for tag in ("table", "ol", "pre", "strong", "h3")],
+        "drawn": [
+            body.locator(tag).count() for tag in ("table", "ol", "pre", "strong", "h3", "p br")
+        ],
         "links": [each.get_attribute("href") for each in body.locator("a").all()],
         "rel": body.locator("a").first.get_attribute("rel"),
         "made_of_text": body.locator("img, script, iframe, form, object").count(),

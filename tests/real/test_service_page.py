@@ -174,7 +174,7 @@ def test_a_token_is_asked_for_until_it_is_the_right_one(found: Found) -> None:
 
 
 def test_markdown_is_laid_out_and_nothing_in_it_acts(found: Found) -> None:
-    assert found["drawn"] == [1, 1, 1, 1, 2], "and the sources have a heading"
+    assert found["drawn"] == [1, 1, 1, 1, 2, 2], "the sources have a heading"
     assert found["links"] == [
         "https://example.org/ola",
         "https://example.org/a_(b)",
