@@ -363,8 +363,8 @@ class SecuritySection(Section):
     provenance: Annotated[Literal["auto", "strict", "ask", "off"], BeforeValidator(_as_written)] = (
         "auto"
     )
-    """What happens to an address, path or name that stems from nowhere allowed: `auto` asks at a
-    terminal and refuses elsewhere, `ask`, `strict` refuses, `off` lets pass."""
+    """What happens to an address, path or name that stems from nowhere allowed: `auto` and
+    `ask` ask whoever can be asked and refuse elsewhere, `strict` refuses, `off` lets pass."""
     approvals: Literal["never", "changing", "always"] = "changing"
     """Which calls wait for your yes: none, those that may change something and that the request
     does not ask for, or all."""

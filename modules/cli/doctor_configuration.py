@@ -28,8 +28,8 @@ ENTRIES_COUNTED: Final = 1000
 """How many entries of a folder are counted; nobody waits for more."""
 
 _PROVENANCE: Final = {
-    "auto": "auto: you are asked at a terminal, and calls are refused elsewhere",
-    "ask": "ask: you are asked at a terminal, and calls are refused where nobody is there",
+    "auto": "auto: you are asked where you can be, and calls are refused elsewhere",
+    "ask": "ask: you are asked where you can be, and calls are refused elsewhere",
     "strict": "strict: calls are refused",
     "off": "off: a hostile page may have a model send what it read to any address",
 }

@@ -73,7 +73,11 @@ async def opened(
     agent = await asyncio.to_thread(made)
     async with agent:
         conversation = agent.conversation(session, None if ask is None else _putting(ask))
-        yield PythonAgent(conversation)
+        answering = PythonAgent(conversation)
+        try:
+            yield answering
+        finally:
+            answering.close()
 
 
 def _putting(ask: AskPerson) -> PutQuestion:
@@ -94,7 +98,12 @@ class PythonAgent:
     def __init__(self, conversation: AgentConversation) -> None:
         """Answer by `conversation`."""
         self._conversation = conversation
+        self._is_closed = False
         self.session = AgentSession(conversation)
+
+    def close(self) -> None:
+        """Take no more requests: the servers behind it end."""
+        self._is_closed = True
 
     async def ask(self, request: str, *, texts: Mapping[str, str] | None = None) -> RunOutcome:
         """Answer a request; `texts` go with it, and plans have each as a variable of its name.
@@ -105,7 +114,7 @@ class PythonAgent:
         Raises:
             UsageError: the request can't be answered as it is.
             StorageError: the session can't be read.
-            RuntimeError: another request is being answered.
+            RuntimeError: another request is being answered, or the agent was left.
         """
         return await self._answer(request, texts or {}, _nobody)
 
@@ -127,6 +136,11 @@ class PythonAgent:
 
     async def _answer(self, request: str, texts: Mapping[str, str], listener: Emit) -> RunOutcome:
         """Answer in a task of its own, which a cancellation of this one interrupts."""
+        if self._is_closed:
+            raise RuntimeError(
+                "this agent has ended; ask inside `async with open_agent()`, and at a prompt keep "
+                "the AsyncExitStack that entered it"
+            )
         given = _given(texts)
         run = asyncio.create_task(
             self._conversation.ask(clean_request(request), listener, texts=given)

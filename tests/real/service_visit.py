@@ -129,7 +129,9 @@ def _answer(page: Page) -> Found:
     return {
         "work": work,
         "used": used,
-        "drawn": [body.locator(tag).count() for tag in ("table", "ol", "pre", "strong", "h3")],
+        "drawn": [
+            body.locator(tag).count() for tag in ("table", "ol", "pre", "strong", "h3", "p br")
+        ],
         "links": [each.get_attribute("href") for each in body.locator("a").all()],
         "rel": body.locator("a").first.get_attribute("rel"),
         "made_of_text": body.locator("img, script, iframe, form, object").count(),
@@ -234,6 +236,7 @@ def _many(page: Page) -> Found:
     found["elements"] = page.locator("*").count()
     page.reload()
     page.locator(".work summary", has_text="5 plans").click()
+    page.locator(".steps > .item.plan").last.wait_for()  # steps are drawn when they are unfolded
     found["kept_plans"] = page.locator(".steps > .item.plan").count()
     found["folded"] = page.locator(".steps .earlier").first.inner_text()
     shown = page.locator(".row").count()
@@ -295,12 +298,14 @@ def _sideways(page: Page, folder: Path | None) -> list[object]:
 def _by_keyboard(page: Page) -> Found:
     """What keys alone do: past the list, to the search, down to a conversation, into it."""
     page.locator("#new").click()
+    page.locator(".example").first.click()
+    example = page.locator("#message").input_value()
     ask(page, "prices")
     answered(page)
     page.reload()
     page.locator("#list .choice").nth(1).wait_for()
-    page.keyboard.press("Tab")
     first = page.evaluate("document.activeElement.id")
+    page.evaluate("document.getElementById('skip').focus()")
     page.keyboard.press("Enter")
     second = page.evaluate("document.activeElement.id")
     page.evaluate("document.activeElement.blur()")
@@ -314,7 +319,7 @@ def _by_keyboard(page: Page) -> Found:
     page.locator("#message").fill("one")
     page.keyboard.press("Shift+Enter")
     line = page.locator("#message").input_value()
-    return {"focused": [first, second, third], "line": line}
+    return {"example": example, "focused": [first, second, third], "line": line}
 
 
 def _deleted(page: Page) -> Found:

@@ -174,7 +174,7 @@ def test_a_token_is_asked_for_until_it_is_the_right_one(found: Found) -> None:
 
 
 def test_markdown_is_laid_out_and_nothing_in_it_acts(found: Found) -> None:
-    assert found["drawn"] == [1, 1, 1, 1, 2], "and the sources have a heading"
+    assert found["drawn"] == [1, 1, 1, 1, 2, 2], "the sources have a heading"
     assert found["links"] == [
         "https://example.org/ola",
         "https://example.org/a_(b)",
@@ -253,7 +253,8 @@ def test_it_fits_phones_and_screens_and_axe_finds_no_barrier_light_or_dark(found
 
 
 def test_the_keyboard_alone_goes_everywhere(found: Found) -> None:
-    assert found["focused"] == ["skip", "message", "message"]
+    assert found["focused"] == ["message", "message", "message"]
+    assert found["example"] == "what can you do?"
     assert found["line"] == "one\n"
 
 

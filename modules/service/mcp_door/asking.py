@@ -150,7 +150,7 @@ def _result(outcome: RunOutcome, session_id: str, trace_id: str) -> CallToolResu
         trace_id=trace_id,
         usage=outcome.usage,
     )
-    text = outcome.answer if outcome.answer is not None else f"no answer: {outcome.message}"
+    text = outcome.answer if outcome.answer is not None else outcome.message
     return CallToolResult(
         content=[TextContent(text=text)],
         structured_content=result.model_dump(mode="json"),

@@ -75,9 +75,14 @@ async function openConversation(id) {
     if (!ended.signal.aborted) { log.removeAttribute("aria-busy"); }
   }
 }
+/* They are answered without a model, too. */
+const EXAMPLES = ["what can you do?", "15% of 80", "list my documents"];
 function showEmpty() {
   const box = element("div", "empty");
   box.append(element("p", "", "Ask something, or drop files to ask about them."));
+  EXAMPLES.forEach(function (text) {
+    box.append(button(text, function () { message.value = text; fitMessage(); message.focus(); }, "example"));
+  });
   log.append(box);
 }
 function signOf(told) {

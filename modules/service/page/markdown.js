@@ -220,7 +220,7 @@ function drawInline(place, text, depth) {
 }
 function inlineAt(text, at, depth) {
   const sign = text[at];
-  if (sign === "\n") { return { node: /( {2}|\\)$/.test(text.slice(Math.max(at - 2, 0), at)) ? element("br") : "\n", end: at + 1 }; }
+  if (sign === "\n") { return { node: element("br"), end: at + 1 }; }  /* plans put lines together, and mean lines */
   if (sign === "\\") { return /[!-/:-@[-`{-~]/.test(text[at + 1] || "") ? { node: text[at + 1], end: at + 2 } : null; }
   if (sign === "`") { return codeAt(text, at); }
   if (sign === "h") { return addressAt(text, at, /^[^\s<>"`|]+/); }

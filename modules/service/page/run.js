@@ -218,6 +218,9 @@ function answerView(run) {
       const form = questionForm(run, each.question);
       forms.set(id, form);
       asked.append(form);
+      /* Who types next, answers. A button takes no focus: the next Enter would say yes. */
+      const message = document.getElementById("message"), field = form.querySelector("textarea, input, select");
+      if (field && document.activeElement === message && !message.value) { field.focus(); }
       say("A question: " + each.question.text);
     });
     forms.forEach(function (form, id) {

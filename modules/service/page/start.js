@@ -103,6 +103,7 @@ async function look() {
 function beginPage() {
   const kept = keptRun(), id = idOfAddress();
   openConversation(id);
+  if (matchMedia("(pointer: fine)").matches) { message.focus(); }  /* on a phone the keyboard would hide the page */
   if (!id && kept) { follow(makeRun(kept, ""), null, chat.ended); }
   refreshList();
   getJson("profiles").then(showProfiles).catch(function () { /* the one profile does */ });

@@ -158,7 +158,7 @@ class TestTheWeb:
         assert code == 0
         assert found["engine"]["detail"] == "duckduckgo (needs no key)"
         assert found["pages"]["detail"] == "of public addresses only"
-        assert str(found["provenance"]["detail"]).startswith("auto: you are asked at a terminal")
+        assert str(found["provenance"]["detail"]).startswith("auto: you are asked where")
         assert str(found["approvals"]["detail"]).startswith("changing: a call that may change")
 
     @pytest.mark.parametrize(

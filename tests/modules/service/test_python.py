@@ -39,6 +39,14 @@ async def test_requests_are_answered_in_one_session(sums: PythonAgent, tmp_path:
     ]
 
 
+async def test_an_agent_that_was_left_says_so(tmp_path: Path) -> None:
+    profile = write_profile(tmp_path, SUMS_SERVER)
+    async with open_agent(profile, model="offline", home=tmp_path) as agent:
+        assert (await agent.ask("add 5 and 7")).answer == "12"
+    with pytest.raises(RuntimeError, match="has ended"):
+        await agent.ask("add 5 and 7")
+
+
 async def test_a_session_is_left_and_taken_up_again(sums: PythonAgent) -> None:
     await sums.ask("add 5 and 7")
     first = sums.session.id

@@ -123,11 +123,13 @@ class _Shelf:
         """A conversation, message by message."""
         name, _, kept = self._find(id_)
         items, redactor = kept.items(id_), self._pool.setting.redactor
+        messages = [*_messages(items, redactor)]
+        first = messages[0]["content"] if messages else ""
         return {
             "id": id_,
-            "title": redactor.text(one_line(title_of(items))),
+            "title": redactor.text(one_line(title_of(items) or first, 200)),
             "profile": name,
-            "messages": [*_messages(items, redactor)],
+            "messages": messages,
             "run": None,
         }
 

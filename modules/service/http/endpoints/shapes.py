@@ -124,7 +124,10 @@ class Message(TypedDict):
 
 
 class History(TypedDict):
-    """A conversation, message by message; `run` is the one that goes on in it."""
+    """A conversation, message by message; `run` is the one that goes on in it.
+
+    `title` is its first request where it has none, as in lists.
+    """
 
     id: str
     title: str

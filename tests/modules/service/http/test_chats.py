@@ -33,6 +33,7 @@ async def test_a_conversation_of_a_dated_id_has_history_and_trace(tmp_path: Path
         other = await service.client.get(f"/chat/{id_}/trace?profile=other")
     told = [(each["role"], each["content"]) for each in history["messages"]]
     assert told == [("user", "go"), ("assistant", "12")]
+    assert history["title"] == "go"
     assert trace["type"] == "trace"
     assert len(trace["runs"]) == 1
     assert other.status_code == 400

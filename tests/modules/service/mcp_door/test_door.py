@@ -90,6 +90,7 @@ async def test_a_request_without_an_answer_is_an_error_that_says_why(
         result = await client.call_tool("ask", {"request": "send a mail to Ann"})
     assert result.is_error
     assert "there is no tool for mail" in text_of(result)
+    assert text_of(result).casefold().count("no answer") <= 1
     assert structured(result)["answer"] is None
     assert structured(result)["status"] == "no_answer"
 
