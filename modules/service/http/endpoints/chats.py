@@ -75,7 +75,7 @@ class ChatsEndpoints:
 
     def _running(self, user: User, id_: str) -> str | None:
         """The run that goes on in a conversation."""
-        own = (run for run in self._runs.active if run.user.name == user.name)
+        own = self._runs.active_of(user)
         return next((run.id for run in own if run.conversation_id == id_), None)
 
 
