@@ -456,7 +456,8 @@ class Runs:
         began, problem = self._clock(), None
         facts = RunFacts(run.conversation_id or "", run.profile, ask.context.trace_id)
         try:
-            run.record(await asyncio.to_thread(RunLog, self.home(run.user), run.id, facts))
+            where, redactor = self.home(run.user), self.pool.setting.redactor
+            run.record(await asyncio.to_thread(RunLog, where, run.id, facts, redactor))
             with working(ask.context):
                 outcome = await self._in_turn(run, ask)
             problem = problem_of_outcome(outcome)
