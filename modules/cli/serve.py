@@ -137,7 +137,7 @@ def serve_agent(around: Surroundings) -> ExitCode:
         options.queue,
         options.drain_seconds,
     )
-    agents = _agents(around, tokens)
+    agents = replace(_agents(around, tokens), secrets=frozenset(secrets))
     around.tell_notes()
     listening = listen(host, options.port, has_tokens=bool(tokens))
     url = url_of(listening)

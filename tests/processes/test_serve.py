@@ -305,6 +305,22 @@ def test_users_are_apart_and_tokens_stay_secret(serve: Serve, tmp_path: Path) ->
         assert path.is_dir() or ALICE.encode() not in path.read_bytes(), path
 
 
+def test_the_log_of_a_server_holds_no_token(serve: Serve, tmp_path: Path) -> None:
+    server = ROOT / "tests" / "fixtures" / "servers" / "repeating_server.py"
+    entry = f"id: again\nscript: {server}\ndescription: repeats"
+    repeat = plan(f'return "FINAL_ANSWER: " + await tools.repeat(text="{ALICE}")')
+    usual = ["--profile", str(write_profile(tmp_path, entry)), "--approve", "again.repeat"]
+    # Nothing in this variable's name says that it holds a secret.
+    options = [*usual, "--token-env", "ALICE=alice", "--model", script(tmp_path, [repeat])]
+    service = serve(*options, **SECRETS)
+    client = service.client(ALICE)
+    assert chat(client)[-1][1]["answer"] == "repeated"
+    assert service.end() == 0
+    log = tmp_path / "users" / "alice" / "logs" / "servers" / "again.log"
+    assert "told: [redacted" in log.read_text()
+    assert ALICE not in log.read_text()
+
+
 def test_what_a_user_has_it_remember_is_told_to_nobody_else(serve: Serve, tmp_path: Path) -> None:
     memory = f"id: memory\nscript: {ROOT / 'servers' / 'memory_server.py'}\ndescription: facts"
     options = ["--profile", str(write_profile(tmp_path, memory)), "--model", "offline"]
