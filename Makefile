@@ -42,11 +42,11 @@ run: $(READY)
 test: test-unit test-processes test-sandbox test-real
 
 test-unit: $(DEV)
-	$(BIN)/python -m pytest --ignore=tests/modules/sandbox --ignore=tests/processes
+	$(BIN)/python -m pytest --ignore=tests/modules/sandbox --ignore=tests/modules/service --ignore=tests/processes
 
-# The agent and its servers as whole processes, killed and interrupted.
+# The agent and its servers as whole processes, killed and interrupted; and its service, which starts servers.
 test-processes: $(DEV)
-	$(BIN)/python -m pytest tests/processes
+	$(BIN)/python -m pytest tests/processes tests/modules/service
 
 # The walls, attacked: hundreds of escapes, exhaustion, system calls from native code.
 test-sandbox: $(DEV)

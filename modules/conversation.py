@@ -416,7 +416,7 @@ class Conversation:
         ):
             await self._listener(Notice("memory", learnt))
         provenance = self._provenance(items, texts, by_hand.said, brought)
-        history = (*brought.history, *exchanges(items))
+        history = (*brought.history, *(exchanges(items) if items else ()))
         guided = await self._guided(request)
         if brought.instructions and self.model.traits.reads_text:
             guided = guided.saying(brought.instructions)

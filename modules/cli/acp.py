@@ -15,6 +15,7 @@ from modules.cli.parser import (
 from modules.cli.surroundings import Options, Surroundings
 from modules.service.acp.door import AcpDoor, OpenSessions
 from modules.service.acp.stdio import take_stdio
+from modules.trace.telemetry import Telemetry
 
 _HELP: Final = """\
 Answer an editor (Zed, a JetBrains IDE, Neovim) over the Agent Client Protocol: one JSON-RPC message
@@ -46,12 +47,17 @@ async def serve(around: Surroundings) -> ExitCode:
     """Answer until the editor closes our stdin."""
     if sys.stdin.isatty():
         around.complaints.say("acp", _BY_HAND)
-    await AcpDoor(take_stdio(), lambda: _engine(around), around.redactor).serve()
+    opened: list[Telemetry] = []
+    try:
+        await AcpDoor(take_stdio(), lambda: _engine(around, opened), around.redactor).serve()
+    finally:
+        for telemetry in opened:
+            await telemetry.close()
     return ExitCode.ANSWERED
 
 
-def _engine(around: Surroundings) -> OpenSessions:
-    """What answers requests.
+def _engine(around: Surroundings, opened: list[Telemetry]) -> OpenSessions:
+    """What answers requests; what has to be closed in the end is added to `opened`.
 
     Raises:
         SettingsError: the profile can't be used.
@@ -59,7 +65,8 @@ def _engine(around: Surroundings) -> OpenSessions:
     # late: 0.6 s, for which `initialize` does not wait
     from modules.service.acp.sessions import AcpSessions, AgentSetting
 
-    options = around.options
+    options, telemetry = around.options, around.telemetry()
+    opened += [] if telemetry is None else [telemetry]
     setting = AgentSetting(
         places=around.places,
         shared=around.places,
@@ -70,5 +77,6 @@ def _engine(around: Surroundings) -> OpenSessions:
         model=options.model,
         mcp_files=[Path(file).absolute() for file in options.mcp_config],
         approve=options.approve,
+        telemetry=telemetry,
     )
     return lambda editor: AcpSessions(setting, editor, has_guide=not options.no_instructions)

@@ -31,7 +31,7 @@ from modules.cli.doctor_findings import Check, State, check_document, checks_tex
 from modules.cli.doctor_models import model_checks
 from modules.cli.parser import command_parser, read_words
 from modules.cli.surroundings import Options, Surroundings
-from modules.sandbox import Sandbox, SandboxLimits
+from modules.sandbox import Sandbox, SandboxLimits, limits_of
 from modules.sandbox.walls.launcher import ADVICE, Wall, examine_walls
 
 _HELP: Final = """\
@@ -116,7 +116,7 @@ def _sandbox(
 ) -> Iterator[Check]:
     """The sandbox under the profile's limits, under those by default where there is no profile."""
     section = profile.sandbox if profile is not None else None
-    limits = SandboxLimits.of(section) if section is not None else SandboxLimits()
+    limits = limits_of(section) if section is not None else SandboxLimits()
     yield from sandbox_checks(limits, section.require if section is not None else (), examine)
     if is_verbose:
         yield limits_check(limits)

@@ -42,7 +42,7 @@ from modules.models.offline.welcome import asks_for_help
 from modules.models.serving.budget import FREE
 from modules.planning.answer_schema import read_answer_schema
 from modules.planning.demands import Demands
-from modules.sandbox import Sandbox, SandboxLimits
+from modules.sandbox import Sandbox, limits_of
 from modules.session.ids import find_session, kept_sessions, resumed_session
 from modules.session.request import Beside, StdinReader
 from modules.team.entry import TeamEntry
@@ -222,7 +222,7 @@ class Interaction:
         self.telemetry = None
         if profile.trace.is_exported(os.environ):
             self.telemetry = open_telemetry(profile, os.environ, redactor, self.progress.say)
-        sandbox = Sandbox(SandboxLimits.of(profile.sandbox), require=profile.sandbox.require)
+        sandbox = Sandbox(limits_of(profile.sandbox), require=profile.sandbox.require)
         access = ServerAccess(arguments.allow_tool_changes, while_asking=sandbox.standing_still)
         self.dispatcher = build_dispatcher(servers.specs, places, display, access, setting.spawned)
         questions = display.questions

@@ -14,6 +14,7 @@ from modules.cli.parser import (
 )
 from modules.cli.surroundings import Options, Surroundings
 from modules.planning.guidance.guide import Guide
+from modules.trace.telemetry import closing
 
 _HELP: Final = """\
 Be an MCP server: programs such as Claude Desktop and VS Code start this, and ask the agent. It
@@ -71,7 +72,8 @@ async def _serve(around: Surroundings) -> ExitCode:
         approve=options.approve,
         guide=None if options.no_instructions else Guide(places.home, Path.cwd()),
         allow_tool_changes=options.allow_tool_changes,
+        telemetry=around.telemetry(),
         is_server=True,
     )
-    await serve_agent(setting)
+    await closing(setting.telemetry, serve_agent(setting))
     return ExitCode.ANSWERED

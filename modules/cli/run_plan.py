@@ -39,7 +39,7 @@ from modules.cli.result_output import shown_value
 from modules.cli.run_plan_file import may_call_tools, read_plan
 from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Options, Surroundings
-from modules.sandbox import Sandbox, SandboxLimits, SandboxResult
+from modules.sandbox import Sandbox, SandboxResult, limits_of
 from modules.terminal.answer import call_document, plain_json
 from modules.terminal.progress import Progress
 from modules.terminal.streams import json_safe
@@ -228,7 +228,7 @@ async def _run_plan_by_hand(source: str, around: Surroundings) -> ExitCode:
     chosen = _chosen(options.tools, around)
     specs = chosen if await asyncio.to_thread(may_call_tools, source) else ()
     display = display_for(around)
-    sandbox = _WatchedSandbox(SandboxLimits.of(profile.sandbox), require=profile.sandbox.require)
+    sandbox = _WatchedSandbox(limits_of(profile.sandbox), require=profile.sandbox.require)
     waiting, is_named = sandbox.standing_still, options.tools is not None
     servers = opened(specs, around, display, while_asking=waiting, tries_all=is_named)
     async with sandbox, servers as dispatcher:

@@ -25,6 +25,7 @@ from modules.service.mcp_door.http import McpHttp
 from modules.service.openai_form.routes import openai_form
 from modules.service.page import page
 from modules.service.served.runs import QUEUE_MAX, RUNS_MAX, Runs
+from modules.trace.telemetry import closing
 
 MCP_PATH: Final = "/mcp"
 
@@ -147,7 +148,8 @@ def serve_agent(around: Surroundings) -> ExitCode:
             around.print_json({"url": url, "pid": os.getpid()})
         around.complaints.say("serve", f"listening on {url}; Ctrl-C ends it")
 
-    return around.run(serve(setting, agents, listening, around.remark, tell, _extras))
+    work = serve(setting, agents, listening, around.remark, tell, _extras)
+    return around.run(closing(agents.telemetry, work))
 
 
 def _extras(runs: Runs) -> Extras:
@@ -177,6 +179,7 @@ def _agents(around: Surroundings, tokens: Tokens) -> AgentSetting:
         model=options.model,
         mcp_files=options.mcp_config,
         approve=options.approve,
+        telemetry=around.telemetry(),
         guide=None if tokens.has_others else guide_for(places, None),
     )
 

@@ -23,6 +23,7 @@ from core.values import Json
 from modules.terminal.streams import Complaints, print_document, print_text, writing_stdout
 from modules.terminal.tables import print_table
 from modules.terminal.waits import Waits, interrupting
+from modules.trace.telemetry import Telemetry, open_telemetry
 
 
 class Options(argparse.Namespace):
@@ -153,6 +154,14 @@ class Surroundings:
         which = "`mcp list` shows those that there are" if everyone else "none is configured"
         meant = did_you_mean(near_names(name, (spec.id for spec in everyone)), which)
         raise UsageError(f"there is no server '{name}'; {meant}")
+
+    def telemetry(self) -> Telemetry | None:
+        """What sends runs to a collector, where somebody asks for it; who gets it closes it.
+
+        Raises:
+            SettingsError: the profile can't be used.
+        """
+        return open_telemetry(self.profile, self.environ, self.redactor, self.complaints.say)
 
     def waits(self) -> Waits:
         """Names on stderr what is waited for outside of an event loop."""

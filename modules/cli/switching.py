@@ -22,7 +22,7 @@ from modules.cli.interaction import MODELS_WAITED_FOR, Setting, chosen_model, wi
 from modules.cli.prompt_commands.command import AtPrompt
 from modules.model_manager import ModelManager
 from modules.models.choosing.names import FLAG_ORIGIN
-from modules.sandbox import SandboxLimits
+from modules.sandbox import limits_of
 from modules.session.kept import KeptSessions
 
 AT_ONCE: Final = frozenset({"shell"})
@@ -66,7 +66,7 @@ async def _change_profile(
     at: AtPrompt, setting: Setting, servers: ServerList, model: ModelManager | None
 ) -> None:
     before, profile = at.setting.profile, setting.profile
-    await at.conversation.sandbox.use(SandboxLimits.of(profile.sandbox), profile.sandbox.require)
+    await at.conversation.sandbox.use(limits_of(profile.sandbox), profile.sandbox.require)
     if model is not None:
         await _hand_over(at, setting, model)
     at.setting = setting

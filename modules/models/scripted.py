@@ -7,7 +7,7 @@ It stands behind the same protocol as every other backend and can be named on th
 import asyncio
 import json
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -72,9 +72,16 @@ class ScriptedModel:
         replies: Sequence[Reply] | Mapping[ModelPurpose, Sequence[Reply]],
         name: str = "scripted",
         traits: ModelTraits | None = None,
+        *,
+        keeps_requests: bool = True,
     ) -> None:
-        """Queue the replies; `traits` are those of the model that this one stands for."""
+        """Queue the replies; `traits` are those of the model that this one stands for.
+
+        What it was asked is in `requests`, unless it may be asked for days.
+        """
         self.requests: list[ModelRequest] = []
+        self._keeps_requests = keeps_requests
+        self._asked = Counter[ModelPurpose]()
         self.name = name
         self.traits = traits or ModelTraits()
         self._queues: dict[ModelPurpose, deque[Reply]]
@@ -91,7 +98,8 @@ class ScriptedModel:
         Raises:
             UsageError: the file can't be read or is not of that form.
         """
-        return cls(_parse_script(_read_script(path), path), f"scripted:{path}")
+        replies = _parse_script(_read_script(path), path)
+        return cls(replies, f"scripted:{path}", keeps_requests=False)
 
     @property
     def leftover(self) -> int:
@@ -118,12 +126,14 @@ class ScriptedModel:
             yield delta
 
     def _next(self, request: ModelRequest) -> _Said:
-        self.requests.append(request)
+        self._asked[request.purpose] += 1
+        if self._keeps_requests:
+            self.requests.append(request)
         queue = self._queues.get(request.purpose)
         if queue is None and request.purpose == "perception":
             return ModelReply("{}")
         if not queue:
-            asked = sum(earlier.purpose == request.purpose for earlier in self.requests)
+            asked = self._asked[request.purpose]
             raise UsageError(
                 f"{self.name} has no reply left for {request.purpose} request {asked}: "
                 "add one to the script"

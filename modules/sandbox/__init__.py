@@ -6,7 +6,7 @@ Python that a plan finds, `limits` its bounds.
 """
 
 from modules.sandbox.limits import MAX_TOOL_CALLS_PER_PLAN, SandboxLimits, SandboxResult
-from modules.sandbox.pool import MAX_PARALLEL_PLANS, Sandbox
+from modules.sandbox.pool import MAX_PARALLEL_PLANS, Sandbox, limits_of
 
 __all__ = [
     "MAX_PARALLEL_PLANS",
@@ -14,4 +14,5 @@ __all__ = [
     "Sandbox",
     "SandboxLimits",
     "SandboxResult",
+    "limits_of",
 ]

@@ -4,9 +4,8 @@ Nothing here touches the interpreter: `modules.sandbox.pool` (event loop side) a
 `modules.sandbox.session` (thread side, which imports pydantic-monty) both build on it.
 """
 
-from typing import Self, TypeAlias
+from typing import TypeAlias
 
-from config.schema import SandboxSection
 from core.base.frozen import frozen
 from core.run.working_memory import WorkingMemory
 from core.tools.spec import ToolSpec
@@ -64,11 +63,6 @@ class SandboxLimits:
     tool_calls_at_once: int = MAX_TOOL_CALLS_PER_PLAN
     argument_bytes: int = 1 * MIB
     tool_result_bytes: int = 4 * MIB
-
-    @classmethod
-    def of(cls, section: SandboxSection) -> Self:
-        """The bounds that the profile has; `require` is none."""
-        return cls(**section.model_dump(exclude={"require"}))
 
 
 @frozen

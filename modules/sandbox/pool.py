@@ -17,7 +17,7 @@ from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self
 
-from config.schema import WallName
+from config.schema import SandboxSection, WallName
 from core.base.frozen import frozen
 from core.base.timing import Deadlines
 from core.errors import SandboxUnavailable
@@ -58,6 +58,11 @@ class _Running:
 
     executor: ThreadPoolExecutor | None = None
     workers: "Future[Workers] | None" = None
+
+
+def limits_of(section: SandboxSection) -> SandboxLimits:
+    """The bounds of one plan, as the profile has them; `require` is none."""
+    return SandboxLimits(**section.model_dump(exclude={"require"}))
 
 
 class Sandbox:

@@ -47,10 +47,11 @@ from modules.model_manager import ModelManager, choose_model
 from modules.planning.answer_schema import AnswerSchema
 from modules.planning.demands import Demands
 from modules.planning.guidance.guide import Guide
-from modules.sandbox import Sandbox, SandboxLimits
+from modules.sandbox import Sandbox, limits_of
 from modules.service.questions import PersonQuestions, PutQuestion
 from modules.session.brought import NOTHING_BROUGHT, Brought
 from modules.team.entry import TeamEntry
+from modules.trace.telemetry import Telemetry
 
 RUN_SECONDS: Final = 1_800.0
 """So long a request may take by default: none holds a place for ever."""
@@ -89,6 +90,7 @@ class AgentSetting:
         servers: further servers, which a client brings.
         run_seconds: so long a request may take, questions to the person included; None: for ever.
         allow_tool_changes: take definitions of tools that have changed as they are now.
+        telemetry: sends runs to a collector; None where nobody asks for that.
         is_server: this agent is a server to others, and starts none that is an agent like it.
         secrets: what no log of a server may hold, beside the secrets of the environment.
     """
@@ -107,6 +109,7 @@ class AgentSetting:
     servers: Sequence[ServerSpec] = ()
     run_seconds: float | None = RUN_SECONDS
     allow_tool_changes: bool = False
+    telemetry: Telemetry | None = None
     is_server: bool = False
     secrets: frozenset[str] = frozenset()
 
@@ -133,7 +136,7 @@ class Agent:
         setting.redactor.learn(secret_values(self.servers.everyone))
         setting.redactor.mask(setting.profile.memory.mask)
         section = setting.profile.sandbox
-        self.sandbox = Sandbox(SandboxLimits.of(section), require=section.require)
+        self.sandbox = Sandbox(limits_of(section), require=section.require)
         places = setting.places
         self.dispatcher = MultiMCP(
             self.servers.specs,
@@ -321,6 +324,7 @@ class AgentConversation:
         profile, places = setting.profile, setting.places
         self._agent = agent
         self._listener: Emit | None = None
+        self._trace = setting.telemetry.listener() if setting.telemetry is not None else None
         self._model_name = setting.model
         self._calls: dict[tuple[str, int, int], tuple[str, int]] = {}
         self._called: set[str] = set()
@@ -435,6 +439,8 @@ class AgentConversation:
     async def aclose(self) -> None:
         """End what the conversation has open; servers stay."""
         self._agent.forget(self)
+        if (telemetry := self._agent.setting.telemetry) is not None and self._trace is not None:
+            telemetry.leave(self._trace)
         await self.conversation.__aexit__(None, None, None)
         if self._has_own_model:
             await self.conversation.model.aclose()
@@ -442,6 +448,8 @@ class AgentConversation:
     async def hear(self, event: Event) -> None:
         """Hand an event to who listens to the request."""
         self._note_calls(event)
+        if self._trace is not None:
+            await self._trace(event)
         if self._listener is not None:
             await self._listener(event)
 

@@ -181,11 +181,14 @@ class AgentPool:
         return {name: file for name, file in files.items() if user.may_use(name)}
 
     def check_profile(self, user: User, profile: str) -> Path:
-        """The file of a profile.
+        """The file of a profile; the folder is not looked at while an agent goes by it.
 
         Raises:
             UsageError: there is none of that name, or it is not the user's to use.
         """
+        kept = self._agents.get((user.name, profile))
+        if kept is not None and (user.profiles is None or profile in user.profiles):
+            return kept.agent.setting.profile_file
         files = self.profiles_of(user)
         if profile not in files:
             meant = did_you_mean(near_names(profile, files), f"there are: {', '.join(files)}")

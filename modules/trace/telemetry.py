@@ -1,11 +1,13 @@
 """Whether runs go to a collector of OpenTelemetry, and the one place where its SDK is imported."""
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol, TypeVar
 
 from config.schema import AgentProfile
 from core.base.redaction import Redactor
 from core.events import Event
+
+T = TypeVar("T")
 
 INSTALL = 'pip install "cortex-r[otel]" (in a checkout: uv sync --extra otel)'
 
@@ -29,6 +31,10 @@ class Telemetry(Protocol):
         """A listener for one more conversation; several may be heard at once."""
         ...
 
+    def leave(self, listener: RunListener) -> None:
+        """Forget the listener of a conversation that is over, and end what is open in it."""
+        ...
+
     async def close(self) -> None:
         """Send what is left, for a bounded time, and be done."""
         ...
@@ -46,7 +52,7 @@ def open_telemetry(
     asked: then runs are answered all the same.
     """
     if not profile.trace.is_exported(environ):
-        return None
+        return None  # whoever wants a fast start asks that itself
 
     def tell(text: str) -> None:
         say("trace", redactor.text(text))
@@ -61,3 +67,12 @@ def open_telemetry(
     except ValueError as error:
         tell(f"runs are not sent to OpenTelemetry: a variable OTEL_* can't be used: {error}")
         return None
+
+
+async def closing(telemetry: Telemetry | None, work: Awaitable[T]) -> T:
+    """What the work gives; behind it, what is left is sent."""
+    try:
+        return await work
+    finally:
+        if telemetry is not None:
+            await telemetry.close()

@@ -5,6 +5,7 @@ A scripted model, the real math server, two calls a request; a plan runs in the 
 
 import asyncio
 import json
+import os
 import statistics
 import time
 from dataclasses import dataclass
@@ -33,10 +34,11 @@ WAIT_SECONDS = 120.0
 
 @dataclass(frozen=True)
 class Load:
-    """What a service did: seconds of each request and of all, and its memory."""
+    """What a service did: seconds of each request and of all, its CPU time, and its memory."""
 
     each: list[float]
     seconds: float
+    cpu_seconds: float
     warm_mb: float
     end_mb: float
 
@@ -60,11 +62,15 @@ def measure(home: Path) -> list[Row]:
 
 def _rows(title: str, load: Load, bare: Load) -> list[Row]:
     p95 = statistics.quantiles(load.each, n=20)[-1]
-    ratio = f"{bare.rate / load.rate:.1f} times the bare one's time" if load is not bare else ""
+    cpu = [1000 * each.cpu_seconds / len(each.each) for each in (load, bare)]
+    is_bare = load is bare
+    ratio = "" if is_bare else f"{bare.rate / load.rate:.1f} times the bare one's time"
+    more = "" if is_bare else f"{cpu[0] / cpu[1]:.1f} times the bare one's"
     grown = load.end_mb - load.warm_mb
     return [
         Row(title, f"{load.rate:.0f} requests a second", ratio),
         Row("  … median, p95", f"{statistics.median(load.each):.2f} s, {p95:.2f} s"),
+        Row("  … CPU time a request", f"{cpu[0]:.1f} ms", more),
         Row("  … memory, warm to the end", f"{load.warm_mb:.0f} MB {grown:+.1f} MB"),
     ]
 
@@ -81,10 +87,11 @@ async def _load(port: int, pid: int) -> Load:
     async with httpx2.AsyncClient(base_url=url, timeout=WAIT_SECONDS, limits=limits) as client:
         names = [f"c{number}" for number in range(CONVERSATIONS)]
         await asyncio.gather(*(_talked(client, name, WARMING) for name in names))
-        warm, began = _resident_mb(pid), time.perf_counter()
+        warm, cpu, began = _resident_mb(pid), _cpu_seconds(pid), time.perf_counter()
         each = await asyncio.gather(*(_talked(client, name, REQUESTS) for name in names))
         seconds = time.perf_counter() - began
-    return Load([one for talk in each for one in talk], seconds, warm, _resident_mb(pid))
+        cpu = _cpu_seconds(pid) - cpu
+    return Load([one for talk in each for one in talk], seconds, cpu, warm, _resident_mb(pid))
 
 
 async def _talked(client: httpx2.AsyncClient, name: str, count: int) -> list[float]:
@@ -107,6 +114,12 @@ async def _asked(client: httpx2.AsyncClient, name: str) -> float:
     if last.get("answer") != ANSWER:
         raise RuntimeError(f"{name}: {response.status_code}, it ended in {last}")
     return time.perf_counter() - began
+
+
+def _cpu_seconds(pid: int) -> float:
+    """Of the process itself, without those of servers and of the sandbox."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _resident_mb(pid: int) -> float:

@@ -132,7 +132,7 @@ def test_aliases_that_multiply_or_hold_themselves_cost_nothing(tmp_path: Path) -
         (
             "x: 1\n",
             "FILE:2: unknown key 'x'; allowed here: agent, strategy, memory, llm, budgets, "
-            "persona, sandbox, documents, web, guidance, terminal, security, trace, team, "
+            "persona, sandbox, documents, web, guidance, terminal, security, trace, team, service, "
             "mcp_servers",
         ),
         (

@@ -24,7 +24,7 @@ from modules.cli.composition import ServerAccess, build_dispatcher, open_display
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager
 from modules.models.serving.watched import ChosenModel
-from modules.sandbox import Sandbox, SandboxLimits
+from modules.sandbox import Sandbox, limits_of
 from tests.command_line import ROOT
 from tests.evals.workplace import Workplace
 from tests.real.parts import STAMP, npm_server, python_server
@@ -130,7 +130,7 @@ class Stage:
             profile,
             self.manager(),
             dispatcher,
-            Sandbox(SandboxLimits.of(profile.sandbox), require=profile.sandbox.require),
+            Sandbox(limits_of(profile.sandbox), require=profile.sandbox.require),
             self.places.home / profile.memory.storage.base_dir,
             _hear_nothing,
             policy=provenance_policy(profile, self.specs(names), self.places),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from core.ports import TextModel
 from modules.models.offline.planner import OfflineModel
-from modules.sandbox import Sandbox, SandboxLimits
+from modules.sandbox import Sandbox, limits_of
 from tests.benchmarks.environments import NotInstalled
 from tests.evals import report, team
 from tests.evals.ablation import Replay, ablated, ablated_fixtures
@@ -113,7 +113,7 @@ class Evaluation:
             replies, questions = load(file), {q.key: q for q in self.questions}
             async with (
                 self.stage.dispatcher(ALL_SERVERS) as dispatcher,
-                Sandbox(SandboxLimits.of(self.stage.profile(Manner()).sandbox)) as sandbox,
+                Sandbox(limits_of(self.stage.profile(Manner()).sandbox)) as sandbox,
             ):
                 await dispatcher.initialize()
                 again = Replay(dispatcher, sandbox, self.stage.workplace, questions)

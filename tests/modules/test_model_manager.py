@@ -336,13 +336,12 @@ async def test_the_chosen_chain_gets_the_bounds_of_the_profile(tmp_path: Path) -
 
 
 async def test_a_limit_of_the_command_line_goes_before_that_of_the_profile(tmp_path: Path) -> None:
-    uses = '[{"text": "a"}, {"text": "b"}]'
+    uses = '[{"text": "a", "usage": {"output_tokens": 3}}, "b"]'
     llm = LlmSection(text_generation=script_file(tmp_path, uses), max_tokens=5, max_cost=1)
     manager = choose_model(None, llm, ModelsFile(models={}), {}, max_tokens=2, max_cost=3)
     await manager.generate(DECISION)
-    script = manager.models[0].model
-    assert isinstance(script, ScriptedModel)
-    assert script.requests[0].hard_output_tokens == 2
+    with pytest.raises(BudgetSpent, match="used 3 tokens, and 2 are allowed"):
+        await manager.generate(DECISION)
 
 
 async def test_without_a_redactor_errors_lose_the_secrets_of_the_environment(

@@ -29,6 +29,7 @@ from tests.command_line import (
     write_profile,
 )
 from tests.core.dispatch.fixture_servers import is_gone
+from tests.modules.trace.otel.receiver import receiving
 from tests.processes.conftest import GATED
 from tests.screens import WAIT_SECONDS, wait_until
 
@@ -442,3 +443,17 @@ def test_a_home_that_is_no_folder_is_told(tmp_path: Path) -> None:
     assert done.code in (1, 2)
     assert "Traceback" not in done.err
     assert os.environ.get("CORTEX_HOME") != str(home)
+
+
+def test_runs_of_the_service_are_traces_of_their_callers(serve: Serve) -> None:
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    with receiving() as received:
+        service = serve("--model", "offline", OTEL_EXPORTER_OTLP_ENDPOINT=received.endpoint)
+        with service.client() as client:
+            client.headers["traceparent"] = f"00-{trace}-00f067aa0ba902b7-01"
+            told = chat(client, "add 5 and 7")
+        assert told[-1][1]["trace_id"] == trace
+        assert service.end() == 0
+    assert {span.trace_id.hex() for span in received.spans} == {trace}
+    (call,) = received.named("execute_tool")
+    assert call.name == "execute_tool math.add"

@@ -18,7 +18,7 @@ from core.version import __version__
 from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
 from modules.cli.prompt_commands.requests import paths
 from modules.cli.sessions_markdown import session_markdown
-from modules.sandbox import SandboxLimits
+from modules.sandbox import limits_of
 from modules.sandbox.walls.launcher import examine_walls
 from modules.session.history import activity_of, exchanges, runs_in, usage_of
 from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary
@@ -222,7 +222,7 @@ async def _status(at: AtPrompt, words: str) -> ExitCode:
     profile, session_id = conversation.profile, conversation.session.id
     states = [f"{status.id} {status.state}" for status in at.dispatcher.status()]
     with at.during("sandbox", "the walls of the sandbox"):
-        walls = await asyncio.to_thread(examine_walls, SandboxLimits.of(profile.sandbox))
+        walls = await asyncio.to_thread(examine_walls, limits_of(profile.sandbox))
     rows = [
         ("version", __version__),
         ("model", conversation.model.reason),

@@ -100,10 +100,12 @@ class Telemetry:
         self._listeners.append(made := TraceListener(*told))
         return made
 
-    def leave(self, listener: TraceListener) -> None:
+    def leave(self, listener: object) -> None:
         """Forget the listener of a conversation that is over, and end what is open in it."""
-        listener.close()
-        self._listeners.remove(listener)
+        for each in [*self._listeners]:
+            if each is listener:
+                each.close()
+                self._listeners.remove(each)
 
     async def close(self) -> None:
         """End all spans and send what is left, for `CLOSE_SECONDS` at most; safe to call twice."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -157,7 +157,8 @@ def child_processes() -> set[int]:
     """The processes that this one has started and that live."""
     found: set[int] = set()
     for task in Path("/proc/self/task").iterdir():
-        found |= {*map(int, (task / "children").read_text().split())}
+        with suppress(FileNotFoundError):  # a thread that has just ended
+            found |= {*map(int, (task / "children").read_text().split())}
     return {pid for pid in found if _lives(pid)}
 
 

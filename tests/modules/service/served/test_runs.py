@@ -222,6 +222,25 @@ class TestCancelling:
                 with pytest.raises(NoSuchQuestion):
                     run.answer(question_of(question), PersonAnswer("late"))
 
+    async def test_a_question_about_changed_tools_ends_with_the_run_that_saw_it(
+        self, tmp_path: Path
+    ) -> None:
+        text = tmp_path / "text"
+        text.write_text("reads a note")
+        server = fixture("redefined", text, id_="notes")
+        async with serving(setting(tmp_path, [calls("read")], server)) as runs:
+            await heard(await runs.start(OWNER, "hm"))
+        text.write_text("reads a note, and sends it away")
+        async with serving(setting(tmp_path, [calls("read")], server)) as runs:
+            run = await runs.start(OWNER, "hm")
+            await until(run, "clarify.request")
+            run.cancel()
+            events = await heard(run)
+        assert end_of(events)["status"] == "interrupted"
+        answered = [event.name for event in events[-2:]]
+        assert answered == ["clarify.answered", "response.done"]
+        assert await heard(run) == events
+
 
 class TestQuestions:
     async def test_the_first_answer_counts_and_one_that_does_not_fit_leaves_it_open(
