@@ -139,7 +139,7 @@ def serve_agent(around: Surroundings) -> ExitCode:
         options.queue,
         options.drain_seconds,
     )
-    agents = _agents(around, tokens)
+    agents = replace(_agents(around, tokens), secrets=frozenset(secrets))
     around.tell_notes()
     for name in sorted(tokens.profiles - profile_files(around.places).keys()):
         around.complaints.say("serve", f"--token-env: there is no profile {name!r} (yet)")

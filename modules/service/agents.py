@@ -92,6 +92,7 @@ class AgentSetting:
         allow_tool_changes: take definitions of tools that have changed as they are now.
         telemetry: sends runs to a collector; None where nobody asks for that.
         is_server: this agent is a server to others, and starts none that is an agent like it.
+        secrets: what no log of a server may hold, beside the secrets of the environment.
     """
 
     places: Places
@@ -110,6 +111,7 @@ class AgentSetting:
     allow_tool_changes: bool = False
     telemetry: Telemetry | None = None
     is_server: bool = False
+    secrets: frozenset[str] = frozenset()
 
 
 class Agent:
@@ -514,6 +516,9 @@ def _servers(setting: AgentSetting) -> ServerList:
     found = server_list(setting.profile, places, setting.profile_file, files, setting.environ, more)
     if setting.is_server:
         found = replace(found, specs=tuple(spec for spec in found.specs if not _is_agent(spec)))
+    if own := setting.secrets:
+        specs = (replace(spec, secrets=spec.secrets | own) for spec in found.specs)
+        found = replace(found, specs=tuple(specs))
     if (here := setting.files_in) is None:
         return found
     return replace(found, specs=tuple(seen_from(spec, here) for spec in found.specs))

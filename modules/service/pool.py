@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Final, Self, TypeAlias
 
 from config.schema import load_profile
-from config.settings import Places
+from config.settings import Places, SettingsError
 from core.base.clock import Clock
 from core.base.frozen import frozen
 from core.base.text import did_you_mean, near_names
@@ -80,6 +80,10 @@ class User:
     def home(self, home: Path) -> Path:
         """Where the user's state lies, under CORTEX_HOME."""
         return home / USERS_FOLDER / self.name if self.name else home
+
+    def may_use(self, profile: str) -> bool:
+        """Whether what belongs to the profile is this user's to use."""
+        return self.profiles is None or profile in self.profiles
 
 
 def user_named(name: str, profiles: tuple[str, ...] | None = None) -> User:
@@ -174,11 +178,7 @@ class AgentPool:
     def profiles_of(self, user: User) -> dict[str, Path]:
         """The files of the profiles that the user may use, by their names."""
         files = profile_files(self.setting.shared)
-        return {
-            name: file
-            for name, file in files.items()
-            if user.profiles is None or name in user.profiles
-        }
+        return {name: file for name, file in files.items() if user.may_use(name)}
 
     def check_profile(self, user: User, profile: str) -> Path:
         """The file of a profile; the folder is not looked at while an agent goes by it.
@@ -200,13 +200,26 @@ class AgentPool:
 
         Raises:
             UsageError: there is no such profile, or it is not the user's to use.
-            SettingsError: it can't be used.
+            SettingsError: it can't be used, or not by several users.
         """
         file = self.check_profile(user, profile)
         places = replace(self.setting.places, home=user.home(self.setting.shared.home))
-        if profile == DEFAULT_PROFILE:
-            return replace(self.setting, places=places)
-        return replace(self.setting, places=places, profile=load_profile(file), profile_file=file)
+        setting = replace(self.setting, places=places)
+        if profile != DEFAULT_PROFILE:
+            setting = replace(setting, profile=load_profile(file), profile_file=file)
+        if user.name:
+            _check_apart(setting)
+        return setting
+
+    def check_user(self, user: User) -> None:
+        """Tell what is wrong with the profiles that a user may use: those named, else the usual.
+
+        Raises:
+            UsageError: one is not there.
+            SettingsError: one can't be used, or not by several users.
+        """
+        for name in user.profiles or (DEFAULT_PROFILE,):
+            self.setting_of(user, name)
 
     def running(self, user: User, profile: str = DEFAULT_PROFILE) -> Agent | None:
         """The user's agent if it is there; none is started.
@@ -401,3 +414,26 @@ def _retrieve(opening: asyncio.Task[_Kept]) -> None:
     """See the error of an opening that nobody may wait for any more."""
     if not opening.cancelled():
         opening.exception()
+
+
+def _check_apart(setting: AgentSetting) -> None:
+    """Refuse a profile by which users would share what is kept of them.
+
+    Folders of documents may be shared: they hold what was put there for all to read.
+
+    Raises:
+        SettingsError: sessions or the index lie outside of the user's home.
+    """
+    home, profile = setting.places.home, setting.profile
+    folders = {
+        "memory.storage.base_dir": profile.memory_folder(home),
+        "documents.index_folder": home / Path(profile.documents.index_folder).expanduser(),
+    }
+    for key, folder in folders.items():
+        if not folder.resolve().is_relative_to(home.resolve()):
+            raise SettingsError.at(
+                setting.profile_file,
+                None,
+                f"{key}: {folder} would be shared by all users of the service; give a folder "
+                "relative to CORTEX_HOME, without '..'",
+            )

@@ -56,7 +56,7 @@ def check_session_id(session_id: str) -> str:
     """
     if _SESSION_ID.fullmatch(session_id) is None:
         raise UsageError(
-            f"--session {shorten(repr(session_id), 120)} is not a session id: give "
+            f"{shorten(repr(session_id), 120)} is not a session id: give "
             "YYYY/MM/DD/session-<unix time>-<6 letters or digits>, as a run reports it, or a "
             "plain name of up to 100 letters, digits, '_' and '-'"
         )

@@ -16,6 +16,7 @@ import httpx2
 import openai
 import pytest
 
+from core.values import Json, JsonObject
 from tests.command_line import (
     ROOT,
     SUMS_SERVER,
@@ -34,6 +35,7 @@ from tests.screens import WAIT_SECONDS, wait_until
 
 ALICE = "token-of-alice-0123456789abcdef"
 BOB = "token-of-bob-0123456789abcdef00"
+OWNER = "token-of-owner-0123456789abcdef"
 SECRETS = {"ALICE": ALICE, "BOB": BOB}
 
 
@@ -118,7 +120,7 @@ def gated(home: Path, *gates: str, answers: Sequence[str] = ()) -> list[str]:
     return [*options, "--approve", "gate.hold"]
 
 
-Event: TypeAlias = tuple[str, dict[str, object]]
+Event: TypeAlias = tuple[str, JsonObject]
 
 
 def events(response: httpx2.Response) -> Iterator[Event]:
@@ -266,12 +268,13 @@ def test_an_address_that_is_taken_is_told_in_a_line(tmp_path: Path) -> None:
         (["--allow-origin", "chat.example"], "is no origin"),
         (["--profile", "missing.yaml"], "missing.yaml: can't be read"),
         (["--model", "nonsense"], "nonsense"),
+        (["--token-env", "LONG=alice:lap"], "no profile 'lap'"),
     ],
 )
 def test_what_can_not_be_served_is_told_before_anything(
     tmp_path: Path, options: Sequence[str], told: str
 ) -> None:
-    environ = environment(tmp_path, SHORT="0123456789")
+    environ = environment(tmp_path, SHORT="0123456789", LONG=ALICE)
     usual = without_servers(tmp_path)
     done = agent(tmp_path, "serve", "--port", "0", *usual, *options, env=environ)
     assert done.code == 2
@@ -302,6 +305,73 @@ def test_users_are_apart_and_tokens_stay_secret(serve: Serve, tmp_path: Path) ->
     assert not [*tmp_path.glob("memory/*.json")]
     for path in tmp_path.rglob("*"):
         assert path.is_dir() or ALICE.encode() not in path.read_bytes(), path
+
+
+def test_the_log_of_a_server_holds_no_token(serve: Serve, tmp_path: Path) -> None:
+    server = ROOT / "tests" / "fixtures" / "servers" / "repeating_server.py"
+    entry = f"id: again\nscript: {server}\ndescription: repeats"
+    repeat = plan(f'return "FINAL_ANSWER: " + await tools.repeat(text="{ALICE}")')
+    usual = ["--profile", str(write_profile(tmp_path, entry)), "--approve", "again.repeat"]
+    # Nothing in this variable's name says that it holds a secret.
+    options = [*usual, "--token-env", "ALICE=alice", "--model", script(tmp_path, [repeat])]
+    service = serve(*options, **SECRETS)
+    client = service.client(ALICE)
+    assert chat(client)[-1][1]["answer"] == "repeated"
+    assert service.end() == 0
+    log = tmp_path / "users" / "alice" / "logs" / "servers" / "again.log"
+    assert "told: [redacted" in log.read_text()
+    assert ALICE not in log.read_text()
+
+
+def test_what_a_user_has_it_remember_is_told_to_nobody_else(serve: Serve, tmp_path: Path) -> None:
+    memory = f"id: memory\nscript: {ROOT / 'servers' / 'memory_server.py'}\ndescription: facts"
+    options = ["--profile", str(write_profile(tmp_path, memory)), "--model", "offline"]
+    tokens = ["--token-env", "ALICE=alice", "--token-env", "BOB=bob", "--token-env", "OWNER"]
+    service = serve(*options, *tokens, **SECRETS, OWNER=OWNER)
+    hers, others = service.client(ALICE), [service.client(BOB), service.client(OWNER)]
+    assert chat(hers, "remember that my locker is 7741")[-1][1]["status"] == "done"
+    told = [str(chat(each, "what do you remember?")[-1][1]["answer"]) for each in (hers, *others)]
+    assert "7741" in told[0]
+    assert told[1:] == ["No facts or preferences are kept yet."] * 2
+    assert service.end() == 0
+
+
+def test_a_changed_tool_is_allowed_by_each_user_alone(serve: Serve, tmp_path: Path) -> None:
+    words = tmp_path / "words"
+    words.write_text("as it was")
+    server = ROOT / "tests" / "fixtures" / "servers" / "redefined_server.py"
+    entry = f"id: notes\nscript: {server}\nargs: [{words}]\ndescription: notes"
+    read = plan('return f"FINAL_ANSWER: {await tools.read()}"')
+    usual = ["--profile", str(write_profile(tmp_path, entry)), "--approve", "notes.read"]
+    tokens = ["--token-env", "ALICE=alice", "--token-env", "BOB=bob"]
+    options = [*usual, *tokens, "--model", script(tmp_path, [read] * 2)]
+    service = serve(*options, **SECRETS)
+    for token in (ALICE, BOB):
+        assert chat(service.client(token))[-1][1]["answer"] == "a note"
+    assert service.end() == 0
+    words.write_text("poisoned")
+    service = serve(*options, **SECRETS)
+    for token in (ALICE, BOB):  # what one has allowed is a question to the other all the same
+        assert _allowed(service.client(token)) == "changed_tools"
+    assert service.end() == 0
+
+
+def _allowed(client: httpx2.Client) -> Json:
+    """The kind of the question that a run puts and that is answered with yes."""
+    kind, last = None, None
+    with client.stream("POST", "/chat", json={"message": "go"}) as response:
+        run = response.headers["x-run-id"]
+        for name, data in events(response):
+            last = data
+            if name == "clarify.request":
+                question = data["question"]
+                assert isinstance(question, dict)
+                kind = question["kind"]
+                answer = {"question_id": question["id"], "text": "yes"}
+                assert client.post(f"/runs/{run}/answer", json=answer).status_code == 204
+    assert last is not None
+    assert last["answer"] == "a note"
+    return kind
 
 
 def test_it_is_a_model_to_clients_of_openai_until_it_ends(serve: Serve, tmp_path: Path) -> None:

@@ -111,6 +111,8 @@ def _parameters(endpoint: Endpoint) -> list[Json]:
     ]
     for each in endpoint.parameters:
         schema: JsonObject = {"type": each.kind}
+        if each.most is not None:
+            schema |= {"minimum": 0, "maximum": each.most}
         found.append(
             {"name": each.name, "in": each.place, "description": each.told, "schema": schema}
         )

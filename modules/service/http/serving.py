@@ -115,10 +115,13 @@ async def serve(
 
     Raises:
         UserError: the usual profile can't be used, by its model or its sandbox, say.
+        UsageError, SettingsError: see `AgentPool.check_user`.
     """
     stop = _Stop()
     with listening, interrupting(stop.once_more, signal.SIGINT, signal.SIGTERM):
         async with AgentPool(agents, time.monotonic) as pool:
+            for user in setting.tokens.users:
+                await asyncio.to_thread(pool.check_user, user)
             async with pool.agent(User()):
                 pass  # what is wrong with the usual profile is told now, not to the first user
             metrics = Metrics()

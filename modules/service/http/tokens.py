@@ -35,6 +35,11 @@ class Tokens:
         return bool(self._tokens)
 
     @property
+    def users(self) -> tuple[User, ...]:
+        """Whose they are; a user has one for each token."""
+        return tuple(token.user for token in self._tokens)
+
+    @property
     def has_others(self) -> bool:
         """Whether somebody else than the owner of CORTEX_HOME may use the service."""
         return any(token.user.name for token in self._tokens)

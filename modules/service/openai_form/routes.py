@@ -100,7 +100,7 @@ class _Models:
         return {
             name: model_told(name, file.stat().st_mtime if file.exists() else 0)
             for name, file in files.items()
-            if user.profiles is None or name in user.profiles
+            if user.may_use(name)
         }
 
     def profile_of(self, id_: str, told: dict[str, dict[str, Json]]) -> str:

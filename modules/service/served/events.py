@@ -6,6 +6,7 @@ few more for plans. `modules.service.served.event_types` has the fields of each.
 
 import binascii
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from core.base.clock import Clock
@@ -142,7 +143,7 @@ class EventWords:
     def document(self, name: str, fields: Fields) -> tuple[str, JsonObject]:
         """A named event with its fields as JSON, within bounds, without secrets.
 
-        Answers stand as they are, here as everywhere: a figure in one may look like a secret. So
+        Answers stand as they are: a figure in one may look like a secret (see `as_kept`). So
         does the data of images, which no text is looked for in.
         """
         told: JsonObject = {"type": name, "run": self._run_id, "at": round(self._clock(), 3)}
@@ -186,6 +187,16 @@ class EventWords:
 
 
 _AS_IS: Final = {("response.chunk", "content"), (DONE, "answer")}
+
+
+def as_kept(event: ServiceEvent, redactor: Redactor) -> ServiceEvent:
+    """The event for the disk: in a file, an answer too is without secrets, as in its session."""
+    answers = {
+        field: redactor.json(event.data[field])
+        for name, field in _AS_IS
+        if name == event.name and field in event.data
+    }
+    return replace(event, data={**event.data, **answers}) if answers else event
 
 
 def _is_base64(data: str) -> bool:

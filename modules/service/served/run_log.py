@@ -14,9 +14,10 @@ from typing import Final
 
 from core.base.files import make_private_folder, open_private, read_regular, try_lock
 from core.base.frozen import frozen
+from core.base.redaction import Redactor
 from core.base.text import counted
 from core.values import Json, JsonObject
-from modules.service.served.events import ServiceEvent
+from modules.service.served.events import ServiceEvent, as_kept
 
 RUNS_FOLDER: Final = "runs"
 """Under the user's home."""
@@ -62,8 +63,9 @@ class KeptRun:
 class RunLog:
     """Appends events to the file of a run; a disk that refuses costs the file, not the run."""
 
-    def __init__(self, home: Path, run_id: str, facts: RunFacts) -> None:
-        """Make the file; the oldest of too many go."""
+    def __init__(self, home: Path, run_id: str, facts: RunFacts, redactor: Redactor) -> None:
+        """Make the file; the oldest of too many go. No secret gets into it."""
+        self._redactor = redactor
         self._descriptor: int | None = None
         self._size_bytes = 0  # of what was written whole
         self._is_refused = False
@@ -83,7 +85,8 @@ class RunLog:
 
         Where the disk has refused one before, only the last is tried.
         """
-        entry: list[Json] = [event.id, event.name, event.data]
+        kept = as_kept(event, self._redactor)
+        entry: list[Json] = [kept.id, kept.name, kept.data]
         characters = self._append(entry, is_tried=not self._is_refused or is_last)
         if is_last:
             self.close()

@@ -327,6 +327,10 @@ class Runs:
         """Those that have not ended, the oldest first; some may wait for their turn."""
         return tuple(self._active.values())
 
+    def active_of(self, user: User) -> tuple[ServedRun, ...]:
+        """Those of the user that have not ended, of the profiles that the user may use."""
+        return tuple(run for run in self.active if _is_own(run, user))
+
     async def start(
         self,
         user: User,
@@ -396,18 +400,18 @@ class Runs:
         """A run of the user's, of an earlier process too, whose file is read: call it in a thread.
 
         Raises:
-            NoSuchRun: there is none, or it is another user's.
+            NoSuchRun: there is none, or it is another user's, or of a profile that is not theirs.
             RunElsewhere: another process answers it just now.
         """
         run = self._active.get(run_id) or self._finished.get(run_id)
         if run is not None:
-            if run.user.name != user.name:
+            if not _is_own(run, user):
                 raise NoSuchRun(run_id)
             return run
         if len(run_id) != 32 or not set(run_id) <= set("0123456789abcdef"):
             raise NoSuchRun(run_id)
         kept = read_log(self.home(user), run_id)
-        if kept is None:
+        if kept is None or not user.may_use(kept.facts.profile):
             raise NoSuchRun(run_id)
         return self._of_earlier_process(run_id, user, kept)
 
@@ -452,7 +456,8 @@ class Runs:
         began, problem = self._clock(), None
         facts = RunFacts(run.conversation_id or "", run.profile, ask.context.trace_id)
         try:
-            run.record(await asyncio.to_thread(RunLog, self.home(run.user), run.id, facts))
+            where, redactor = self.home(run.user), self.pool.setting.redactor
+            run.record(await asyncio.to_thread(RunLog, where, run.id, facts, redactor))
             with working(ask.context):
                 outcome = await self._in_turn(run, ask)
             problem = problem_of_outcome(outcome)
@@ -538,3 +543,8 @@ class Runs:
         for name, fields in ended(outcome, run.conversation_id, facts.trace_id):
             run.add(*words.document(name, fields))
         return run
+
+
+def _is_own(run: ServedRun, user: User) -> bool:
+    """Whether a run is the user's to see: one token of a user may be for fewer profiles."""
+    return run.user.name == user.name and user.may_use(run.profile)

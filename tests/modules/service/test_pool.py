@@ -187,6 +187,31 @@ class TestProfiles:
         with pytest.raises(UsageError, match="is no name of a user"):
             user_named(name)
 
+    @pytest.mark.parametrize(
+        ("more", "told"),
+        [
+            ("memory: {{storage: {{base_dir: {}/kept}}}}\n", "memory.storage.base_dir"),
+            ("memory: {{storage: {{base_dir: ../../kept}}}}\n", "memory.storage.base_dir"),
+            ("documents: {{index_folder: {}/index}}\n", "documents.index_folder"),
+        ],
+    )
+    async def test_none_is_used_by_which_users_would_share_what_is_kept(
+        self, tmp_path: Path, more: str, told: str
+    ) -> None:
+        made = setting(tmp_path, [], more=more.format(tmp_path))
+        async with pool_of(made) as pool:
+            with pytest.raises(SettingsError, match=told):
+                await used(pool, USERS[0])
+            with pytest.raises(SettingsError, match=told):
+                pool.check_user(USERS[0])
+            pool.check_user(OWNER)
+            await used(pool, OWNER)
+
+    async def test_a_user_for_a_profile_that_is_not_there_is_told(self, tmp_path: Path) -> None:
+        async with pool_of(setting(tmp_path, [])) as pool:
+            with pytest.raises(UsageError, match="no profile 'lap'"):
+                pool.check_user(user_named("u", ("default", "lap")))
+
 
 class TestConversations:
     async def test_so_many_stay_open_and_the_oldest_is_closed(self, tmp_path: Path) -> None:

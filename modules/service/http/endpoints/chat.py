@@ -49,7 +49,7 @@ class ChatEndpoints:
 
     async def runs(self, request: Request) -> Response:
         """Those of the user that go on."""
-        own = [run for run in self._runs.active if run.user.name == user_of(request).name]
+        own = self._runs.active_of(user_of(request))
         found: RunList = {"runs": [state_of(run) for run in own]}
         return JSONResponse(found)
 

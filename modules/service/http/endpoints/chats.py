@@ -16,7 +16,14 @@ from core.base.text import one_line
 from core.errors import UsageError
 from core.turn import MemoryItem
 from core.values import JsonObject
-from modules.service.http.endpoints.shapes import Chat, ChatList, History, Message, number_of
+from modules.service.http.endpoints.shapes import (
+    Chat,
+    ChatList,
+    History,
+    Message,
+    number_of,
+    whole_of,
+)
 from modules.service.http.guard import user_of
 from modules.service.http.problems import Refused
 from modules.service.pool import DEFAULT_PROFILE, AgentPool, ConversationBusy, User
@@ -38,7 +45,7 @@ class ChatsEndpoints:
 
     async def chats(self, request: Request) -> Response:
         """The user's conversations, of all profiles."""
-        limit = int(number_of(request, "limit", CHATS_SHOWN, CHATS_MAX))
+        limit = whole_of(request, "limit", CHATS_SHOWN, CHATS_MAX)
         before = number_of(request, "before", TIME_MAX, TIME_MAX)
         shelf = _Shelf(self._runs.pool, user_of(request))
         return JSONResponse(await asyncio.to_thread(shelf.list, limit, before))
@@ -46,7 +53,7 @@ class ChatsEndpoints:
     async def history(self, request: Request) -> Response:
         """What was said in a conversation."""
         user, id_ = user_of(request), _id(request)
-        shelf = _Shelf(self._runs.pool, user, request.query_params.get("profile"))
+        shelf = _Shelf(self._runs.pool, user, _profile(request))
         running = self._running(user, id_)
         try:
             found = await asyncio.to_thread(shelf.history, id_)
@@ -58,8 +65,7 @@ class ChatsEndpoints:
 
     async def trace(self, request: Request) -> Response:
         """What was done in a conversation, as `agent.py trace --json` prints it."""
-        profile = request.query_params.get("profile")
-        shelf = _Shelf(self._runs.pool, user_of(request), profile)
+        shelf = _Shelf(self._runs.pool, user_of(request), _profile(request))
         return JSONResponse(await asyncio.to_thread(shelf.trace, _id(request)))
 
     async def delete(self, request: Request) -> Response:
@@ -67,7 +73,7 @@ class ChatsEndpoints:
         user, id_ = user_of(request), _id(request)
         if (run := self._running(user, id_)) is not None:
             raise ConversationBusy(f"the run {run} goes on in it; cancel that first")
-        shelf = _Shelf(self._runs.pool, user, request.query_params.get("profile"))
+        shelf = _Shelf(self._runs.pool, user, _profile(request))
         profile = await asyncio.to_thread(shelf.profile_of, id_)
         await self._runs.pool.close_conversation(user, profile, id_)
         await asyncio.to_thread(shelf.delete, id_)
@@ -75,7 +81,7 @@ class ChatsEndpoints:
 
     def _running(self, user: User, id_: str) -> str | None:
         """The run that goes on in a conversation."""
-        own = (run for run in self._runs.active if run.user.name == user.name)
+        own = self._runs.active_of(user)
         return next((run.id for run in own if run.conversation_id == id_), None)
 
 
@@ -83,6 +89,11 @@ def _id(request: Request) -> str:
     """The conversation that the path names; ids have slashes."""
     id_: str = request.path_params["id"]
     return id_
+
+
+def _profile(request: Request) -> str | None:
+    """The profile to look in; None for all. An empty name is none, as everywhere."""
+    return request.query_params.get("profile") or None
 
 
 class _Shelf:

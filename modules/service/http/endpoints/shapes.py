@@ -257,7 +257,7 @@ def number_of(request: Request, name: str, default: float, most: float) -> float
     """
     given = request.query_params.get(name)
     if given is None:
-        return default
+        return float(default)
     try:
         found = float(given[:40])
     except ValueError:
@@ -265,3 +265,15 @@ def number_of(request: Request, name: str, default: float, most: float) -> float
     if not 0 <= found <= most:
         raise Refused("bad-request", f"{name}: give a number from 0 to {most:g}")
     return found
+
+
+def whole_of(request: Request, name: str, default: int, most: int) -> int:
+    """A whole number in the query.
+
+    Raises:
+        Refused: it is none, or out of bounds.
+    """
+    found = number_of(request, name, default, most)
+    if not found.is_integer():
+        raise Refused("bad-request", f"{name}: give a whole number from 0 to {most}")
+    return int(found)

@@ -28,6 +28,9 @@ KEEP_ALIVE: Final = b": keep-alive\n\n"
 
 _EVENT_DIGITS: Final = 9
 
+EVENT_ID_MAX: Final = 10**_EVENT_DIGITS - 1
+"""The highest number of an event that is taken."""
+
 
 class EventStream(StreamingResponse):
     """The events of a run behind one of them; with `cancels`, the run ends with the connection."""

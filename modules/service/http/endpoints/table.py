@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from core.base.frozen import frozen
 from modules.service.http.endpoints.chat import ChatEndpoints
-from modules.service.http.endpoints.chats import CHATS_MAX, CHATS_SHOWN, ChatsEndpoints
+from modules.service.http.endpoints.chats import CHATS_MAX, CHATS_SHOWN, TIME_MAX, ChatsEndpoints
 from modules.service.http.endpoints.documents import DocumentsEndpoints
 from modules.service.http.endpoints.looking import LookingEndpoints
 from modules.service.http.endpoints.shapes import (
@@ -29,7 +29,7 @@ from modules.service.http.endpoints.shapes import (
     ServerList,
     ToolList,
 )
-from modules.service.http.endpoints.streams import EVENTS_TYPE
+from modules.service.http.endpoints.streams import EVENT_ID_MAX, EVENTS_TYPE
 from modules.service.http.metrics import METRICS_TYPE
 from modules.trace.spans import TraceDocument
 
@@ -40,12 +40,16 @@ BINARY_TYPE: Final = "application/octet-stream"
 
 @frozen
 class Parameter:
-    """One of the query or a header, with its JSON Schema type and what it is for."""
+    """One of the query or a header, with its JSON Schema type and what it is for.
+
+    Numbers begin at 0; `most` is the highest.
+    """
 
     name: str
     kind: Literal["string", "integer", "number", "boolean"]
     told: str
     place: Literal["query", "header"] = "query"
+    most: float | None = None
 
 
 @frozen
@@ -89,8 +93,8 @@ PROFILE: Final = Parameter(
 )
 ANY_PROFILE: Final = Parameter("profile", "string", "look in this profile only")
 LAST_SEEN: Final = (
-    Parameter("Last-Event-ID", "integer", "the event that was seen last", "header"),
-    Parameter("after", "integer", "the same, for who can't send headers"),
+    Parameter("Last-Event-ID", "integer", "the event that was seen last", "header", EVENT_ID_MAX),
+    Parameter("after", "integer", "the same, for who can't send headers", most=EVENT_ID_MAX),
 )
 REPLACE: Final = Parameter("replace", "boolean", "replace a document of that name")
 
@@ -172,8 +176,13 @@ def _of_chats(chats: ChatsEndpoints) -> tuple[Endpoint, ...]:
             "Your conversations, those that were used last first.",
             answer=ChatList,
             parameters=(
-                Parameter("limit", "integer", limit),
-                Parameter("before", "number", "used before this Unix time: `before` of the answer"),
+                Parameter("limit", "integer", limit, most=CHATS_MAX),
+                Parameter(
+                    "before",
+                    "number",
+                    "used before this Unix time: `before` of the answer",
+                    most=TIME_MAX,
+                ),
             ),
         ),
         Endpoint(

@@ -159,9 +159,9 @@ async def test_more_runs_wait_and_more_than_those_are_refused(tmp_path: Path) ->
     async with served(tmp_path, replies, server, runs_max=1, queue_max=1) as service:
         body = {"message": "go"}
         async with service.client.stream("POST", "/chat", json=body) as first:
-            async for each in told(first):
-                if each.name == "tool.start":
-                    break
+            running = told(first)  # which, let go, would close the connection
+            while (await anext(running)).name != "tool.start":
+                pass
             async with service.client.stream("POST", "/chat", json=body) as second:
                 waiting = told(second)
                 queued = await anext(waiting)
@@ -276,3 +276,30 @@ async def test_users_do_not_see_each_others_runs_and_conversations(tmp_path: Pat
             assert (await his.get("/chats")).json()["chats"] == []
             assert (await his.get("/documents")).json()["documents"] == []
         assert (await service.client.get("/chats")).status_code == 401
+
+
+async def test_a_token_for_some_profiles_does_not_see_runs_of_others(tmp_path: Path) -> None:
+    secrets = {"A": "token-of-alice-0123456789", "B": "token-for-lab-0123456789ab"}
+    tokens = read_tokens(["A=alice", "B=alice:lab"], secrets)[0]
+    whole, lab = ({"Authorization": f"Bearer {each}"} for each in secrets.values())
+    gates = tmp_path / "gates"
+    async with served(tmp_path, [holding("a")], gate_server(gates), tokens=tokens) as service:
+        client, message = service.client, {"message": "go", "conversation_id": "notes"}
+        async with client.stream("POST", "/chat", json=message, headers=whole) as response:
+            run, events = response.headers["x-run-id"], told(response)
+            while (await anext(events)).name != "tool.start":
+                pass
+            assert (await client.get("/runs", headers=lab)).json()["runs"] == []
+            assert (await client.get("/chat/notes/history", headers=lab)).status_code == 404
+            for method, path in (("GET", ""), ("GET", "/events"), ("DELETE", "")):
+                refused = await client.request(method, f"/runs/{run}{path}", headers=lab)
+                assert refused.status_code == 404
+            assert len((await client.get("/runs", headers=whole)).json()["runs"]) == 1
+            (gates / "a").touch()
+            assert [event async for event in events][-1].data["answer"] == "a is open"
+        assert (await client.get(f"/runs/{run}", headers=lab)).status_code == 404
+        assert (await client.get(f"/runs/{run}", headers=whole)).status_code == 200
+    async with served(tmp_path, [], tokens=tokens) as service:  # which reads the run's file
+        path = f"/runs/{run}"
+        assert (await service.client.get(path, headers=lab)).status_code == 404
+        assert (await service.client.get(path, headers=whole)).status_code == 200

@@ -13,13 +13,15 @@ async def test_conversations_are_listed_page_by_page(tmp_path: Path) -> None:
             await chatted(service.client, message=f"about {name}", conversation_id=name)
         first = (await service.client.get("/chats?limit=2")).json()
         rest = (await service.client.get("/chats", params={"before": first["before"]})).json()
-        bad = await service.client.get("/chats?limit=many")
+        bad = [await service.client.get(f"/chats?limit={each}") for each in ("many", "0.5", "501")]
+        anywhere = await service.client.get("/chat/one/history?profile=")
     assert [each["id"] for each in first["chats"]] == ["three", "two"]
     assert first["chats"][0]["title"] == "about three"
     assert first["chats"][0]["profile"] == "default"
     assert [each["id"] for each in rest["chats"]] == ["one"]
     assert rest["before"] is None
-    assert bad.status_code == 400
+    assert [each.status_code for each in bad] == [400] * 3
+    assert anywhere.status_code == 200
 
 
 async def test_a_conversation_of_a_dated_id_has_history_and_trace(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.base.redaction import Redactor
 from core.values import Json, JsonObject
 from modules.service.served.events import ServiceEvent
 from modules.service.served.run_log import (
@@ -26,6 +27,8 @@ ID = "ab" * 16
 
 FACTS = RunFacts("notes", "default", "cd" * 16)
 
+REDACTOR = Redactor({})
+
 
 def event(number: int, text: str = "x", name: str = "notice") -> ServiceEvent:
     fields: JsonObject = {"type": name, "run": ID, "at": 7.5, "source": "s", "text": text}
@@ -34,7 +37,7 @@ def event(number: int, text: str = "x", name: str = "notice") -> ServiceEvent:
 
 def written(home: Path, events: list[ServiceEvent], id_: str = ID) -> Path:
     """The file of a run that has ended."""
-    log = RunLog(home, id_, FACTS)
+    log = RunLog(home, id_, FACTS, REDACTOR)
     for each in events:
         log.write(each)
     log.close()
@@ -104,7 +107,7 @@ def test_a_file_that_is_not_ours_holds_no_events(tmp_path: Path, head: bytes) ->
 
 
 def test_who_writes_holds_it_until_the_last_event(tmp_path: Path) -> None:
-    log = RunLog(tmp_path, ID, FACTS)
+    log = RunLog(tmp_path, ID, FACTS, REDACTOR)
     log.write(event(1))
     for _ in range(2):  # a look at it takes nothing away
         kept = read_log(tmp_path, ID)
@@ -118,7 +121,7 @@ def test_who_writes_holds_it_until_the_last_event(tmp_path: Path) -> None:
 
 
 def test_what_a_full_disk_refused_is_told_in_its_place(tmp_path: Path) -> None:
-    log = RunLog(tmp_path, ID, FACTS)
+    log = RunLog(tmp_path, ID, FACTS, REDACTOR)
     log.write(event(1))
     with no_file_over(log_file(tmp_path, ID).stat().st_size + 40):
         assert log.write(event(2, "y" * 100)) > 100
@@ -131,7 +134,7 @@ def test_what_a_full_disk_refused_is_told_in_its_place(tmp_path: Path) -> None:
 
 def test_a_folder_that_cant_be_made_costs_the_file_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / RUNS_FOLDER).write_text("in the way")
-    log = RunLog(tmp_path, ID, FACTS)
+    log = RunLog(tmp_path, ID, FACTS, REDACTOR)
     assert log.write(event(1)) > 10
     log.write(event(2), is_last=True)
     assert read_log(tmp_path, ID) is None

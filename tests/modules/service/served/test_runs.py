@@ -315,6 +315,11 @@ class TestLimits:
             assert (kept.profile, kept.conversation_id, kept.is_done) == ("default", "n", True)
 
 
+def texts_kept(home: Path) -> list[str]:
+    """What stands in the files of runs and of sessions."""
+    return [path.read_text() for kind in ("runs/*", "memory/**/*.json") for path in home.glob(kind)]
+
+
 class TestEarlierProcesses:
     async def test_a_user_never_finds_anothers_run(self, tmp_path: Path) -> None:
         async with serving(setting(tmp_path, [says("x")])) as runs:
@@ -356,6 +361,21 @@ class TestEarlierProcesses:
         assert [event.name for event in once[-2:]] == ["clarify.request", "response.done"]
         assert end_of(once) == once[-1].data
         assert (end_of(once)["status"], end_of(once)["conversation_id"]) == ("interrupted", "notes")
+
+    async def test_an_answer_is_told_as_it_is_and_kept_without_what_is_masked(
+        self, tmp_path: Path
+    ) -> None:
+        card, key = "4111111111111111", "key-of-a-model-0123456789"
+        more = "memory: {mask: ['[0-9]{16}']}\n"
+        made = setting(tmp_path, [says(f"{card} and {key}")], more=more)
+        made.redactor.learn([key])
+        async with serving(made) as runs:
+            run = await runs.start(OWNER, "go")
+            events = await heard(run)
+        assert end_of(events)["answer"] == f"{card} and {key}"
+        kept = texts_kept(tmp_path)
+        assert len(kept) == 2
+        assert not [text for text in kept if card in text or key in text]
 
     async def test_files_of_runs_are_their_users_alone(self, tmp_path: Path) -> None:
         old = os.umask(0)
