@@ -61,7 +61,7 @@ COMMANDS = {
     "acp": "answer an editor: Zed, a JetBrains IDE, Neovim",
     "trust": "trust instructions and skills of a project",
     "config": "show, check and change what is configured",
-    "serve": "serve the agent over HTTP: a page, an API, OpenAI's form, MCP",
+    "serve": "serve the agent over HTTP: a page, OpenAI's form, MCP",
     "completion": "print completion for bash, zsh or fish",
     "schema": "print JSON Schemas of what --json prints",
     "doctor": "say what works here, and which walls stand around plans",
