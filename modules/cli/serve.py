@@ -24,7 +24,6 @@ from modules.service.mcp_door.door import McpDoor
 from modules.service.mcp_door.http import McpHttp
 from modules.service.openai_form.routes import openai_form
 from modules.service.page import page
-from modules.service.pool import profile_files
 from modules.service.served.runs import QUEUE_MAX, RUNS_MAX, Runs
 from modules.trace.telemetry import closing
 
@@ -141,8 +140,6 @@ def serve_agent(around: Surroundings) -> ExitCode:
     )
     agents = replace(_agents(around, tokens), secrets=frozenset(secrets))
     around.tell_notes()
-    for name in sorted(tokens.profiles - profile_files(around.places).keys()):
-        around.complaints.say("serve", f"--token-env: there is no profile {name!r} (yet)")
     listening = listen(host, options.port, has_tokens=bool(tokens))
     url = url_of(listening)
 

@@ -44,11 +44,6 @@ class Tokens:
         """Whether somebody else than the owner of CORTEX_HOME may use the service."""
         return any(token.user.name for token in self._tokens)
 
-    @property
-    def profiles(self) -> frozenset[str]:
-        """The profiles that tokens name."""
-        return frozenset(name for token in self._tokens for name in token.user.profiles or ())
-
     def user_of(self, authorization: str | None) -> User | None:
         """Whose request it is, by its header; None where the token is missing or none of ours.
 
