@@ -58,6 +58,7 @@ RUN_SECONDS: Final = 1_800.0
 
 RUN_BOUND: Final = "the most that a request may take here"
 """What ended a request that took longer, as its outcome tells it."""
+
 MCP_SERVER_COMMAND: Final = "mcp-server"
 """The command that makes an agent a server."""
 
@@ -202,7 +203,7 @@ class Agent:
     @property
     def busy(self) -> int:
         """How many requests are being answered."""
-        return sum(each.is_running for each in self._conversations)
+        return len(self._running)
 
     def conversation(
         self, session_id: str | None = None, put_question: PutQuestion | None = None

@@ -187,7 +187,7 @@ class AgentPool:
             UsageError: there is none of that name, or it is not the user's to use.
         """
         kept = self._agents.get((user.name, profile))
-        if kept is not None and (user.profiles is None or profile in user.profiles):
+        if kept is not None and user.may_use(profile):
             return kept.agent.setting.profile_file
         files = self.profiles_of(user)
         if profile not in files:
@@ -294,9 +294,7 @@ class AgentPool:
             asked = pooled.put_question
             return None if asked is None else await asked(question)
 
-        conversation = agent.conversation(session_id, put)
-        pooled = PooledConversation(conversation)
-        return pooled
+        return (pooled := PooledConversation(agent.conversation(session_id, put)))
 
     async def _put_back(self, kept: _Kept, pooled: PooledConversation) -> None:
         """Keep a conversation open under its session, and close the oldest of too many."""
