@@ -21,13 +21,11 @@ def read_pictures(asked: Asked) -> tuple[ImageInput, ...]:
     Raises:
         Refused: one can't be read, is elsewhere or too large, or there are too many.
     """
-    if asked.own_images > IMAGES_MAX:
+    if len(asked.images) > IMAGES_MAX:
         told = f"the message has more than {IMAGES_MAX} images; leave some out"
         raise Refused(400, told, PARAM, "invalid_value")
-    earlier = asked.images[: len(asked.images) - asked.own_images]
-    own = asked.images[len(earlier) :]
-    brought = [url for url in earlier if url.startswith("data:")]
-    chosen = [*brought, *own][-IMAGES_MAX:]
+    brought = [url for url in asked.earlier_images if url.startswith("data:")]
+    chosen = [*brought, *asked.images][-IMAGES_MAX:]
     return tuple(_picture(url, f"image-{number}") for number, url in enumerate(chosen, 1))
 
 
