@@ -10,8 +10,8 @@ from mcp.client import Client
 from mcp.client.session import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
 
-from modules.service.mcp_door.asking import Caller
 from modules.service.mcp_door.http import BODY_BYTES_MAX
+from modules.service.mcp_door.work import Caller
 from modules.service.pool import user_named
 from tests.modules.service.mcp_door.opening import (
     ADDS,
