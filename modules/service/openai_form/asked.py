@@ -43,9 +43,11 @@ INSTRUCTIONS_CHARACTERS_MAX: Final = 32_000
 STOPS_MAX: Final = 4
 """As many as OpenAI takes."""
 
+_OWN_TOOLS: Final = "the agent calls tools of its own, so turn off those of your program"
+
 _NOT_DONE: Final[Mapping[str, tuple[str, Sequence[Json]]]] = {
-    "tools": ("the agent calls tools of its own", [None, []]),
-    "functions": ("the agent calls tools of its own", [None, []]),
+    "tools": (_OWN_TOOLS, [None, []]),
+    "functions": (_OWN_TOOLS, [None, []]),
     "n": ("there is one answer to a request", [None, 1]),
     "logprobs": ("an answer has no probabilities", [None, False]),
     "top_logprobs": ("an answer has no probabilities", [None, 0]),
