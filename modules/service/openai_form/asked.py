@@ -27,7 +27,7 @@ from core.tools.json_schema import as_object
 from core.turn import Exchange
 from core.values import Json, JsonObject
 from modules.planning.answer_schema import SCHEMA_BYTES_MAX, AnswerSchema
-from modules.service.openai_form.errors import Refused
+from modules.service.openai_form.errors import Unfit
 from modules.service.wrong_fields import place_of, wrong_fields
 from modules.session.request import MAX_REQUEST_CHARACTERS, clean_text
 
@@ -175,22 +175,22 @@ def read_asked(data: bytes) -> Asked:
     """What a body asks; takes a while for a long one.
 
     Raises:
-        Refused: it can't be answered; the error says what of it, and why.
+        Unfit: it can't be answered; the error says what of it, and why.
     """
     if (surplus := at_once(excess(data))) is not None:
-        raise Refused(400, f"the body holds {surplus}; send less")
+        raise Unfit(f"the body holds {surplus}; send less")
     try:
         value: Json = from_json(data, allow_inf_nan=False)
     except ValueError as error:
-        raise Refused(400, f"the body is no JSON: {error}", code="invalid_json") from None
+        raise Unfit(f"the body is no JSON: {error}", code="invalid_json") from None
     for param, (why, harmless) in _NOT_DONE.items():
         if as_object(value).get(param) not in harmless:
-            raise Refused(400, f"{why}; leave out '{param}'", param, "unsupported_parameter")
+            raise Unfit(f"{why}; leave out '{param}'", param, "unsupported_parameter")
     try:
         return _asked(Body.model_validate(value))
     except ValidationError as error:
         place = one_line(place_of(error.errors()[0]), 300)
-        raise Refused(400, wrong_fields(error), place or None) from None
+        raise Unfit(wrong_fields(error), place or None) from None
 
 
 def _asked(body: Body) -> Asked:
@@ -198,10 +198,10 @@ def _asked(body: Body) -> Asked:
     said = [m for m in body.messages if m.role in ("user", "assistant")]
     if not said or said[-1].role != "user":
         told = "the last message has to be the user's: it is the request"
-        raise Refused(400, told, "messages", "invalid_value")
+        raise Unfit(told, "messages", "invalid_value")
     *earlier, last = said
     if not last.text:
-        raise Refused(400, "the last message is empty; say what you want", "messages")
+        raise Unfit("the last message is empty; say what you want", "messages")
     told = "\n\n".join(text for text in instructions if text)
     _bound("the messages have", "".join(m.text for m in said), TEXT_CHARACTERS_MAX, "begin anew")
     _bound("the last message has", last.text, MAX_REQUEST_CHARACTERS, "shorten it")
@@ -221,7 +221,7 @@ def _asked(body: Body) -> Asked:
 def _bound(what: str, text: str, most: int, advice: str) -> None:
     if len(text) > most:
         told = f"{what} more than {most:,} characters; {advice}"
-        raise Refused(400, told, "messages", "context_length_exceeded")
+        raise Unfit(told, "messages", "context_length_exceeded")
 
 
 def _exchanges(said: Sequence[Message]) -> Iterator[Exchange]:
@@ -243,8 +243,8 @@ def _schema(wanted: ResponseFormat | None) -> AnswerSchema | None:
     any_object: JsonObject = {"type": "object"}
     schema = form.schema_ if wanted.type == "json_schema" else any_object
     if len(json.dumps(schema)) > SCHEMA_BYTES_MAX:
-        raise Refused(400, f"the schema has more than {SCHEMA_BYTES_MAX:,} bytes", param)
+        raise Unfit(f"the schema has more than {SCHEMA_BYTES_MAX:,} bytes", param)
     try:
         return AnswerSchema(schema, one_line(form.name, 100))
     except UsageError as error:
-        raise Refused(400, str(error), param, "invalid_json_schema") from None
+        raise Unfit(str(error), param, "invalid_json_schema") from None

@@ -7,8 +7,9 @@ from typing import Final
 from core.base.frozen import frozen
 from core.turn import RunOutcome, Usage
 from core.values import Json, JsonObject
+from modules.service.http.problems import Refused
 from modules.service.openai_form.asked import Asked, Body
-from modules.service.openai_form.errors import NO_RETRY, Refused, refused_for
+from modules.service.openai_form.errors import Unfit
 from modules.service.pool import DEFAULT_PROFILE
 from modules.service.served.problems import problem_of_outcome
 
@@ -74,16 +75,16 @@ def answer_of(outcome: RunOutcome, question: str | None, asked: Asked, trace_id:
     elif outcome.status == "interrupted":
         raise stopped()
     elif problem is not None and problem.kind != "no-answer":
-        raise refused_for(problem)
+        raise Refused(problem.kind, problem.detail)
     text = outcome.message if text is None else text
     ends = [at for stop in asked.body.stop if stop and (at := text.find(stop)) >= 0]
     is_refusal = asked.schema is not None and status != "done"
     return Answer(text[: min(ends, default=None)], is_refusal, status, outcome.usage, trace_id)
 
 
-def stopped() -> Refused:
+def stopped() -> Unfit:
     """Somebody else ended the run: the service ends, say."""
-    return Refused(503, "the run was stopped; ask again", code="interrupted", headers=NO_RETRY)
+    return Unfit("the run was stopped; ask again", code="interrupted", kind="unavailable")
 
 
 @frozen

@@ -6,22 +6,26 @@ The rest of the service tells problem documents (RFC 9457), which OpenAI's clien
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from starlette.responses import Response
 
-from core.base.json_text import JsonObject
+from core.base.redaction import Redactor
+from core.values import JsonObject
+from modules.service.http.problems import Refused
 from modules.service.served.problems import Problem
 
 NO_RETRY: Final = {"x-should-retry": "false"}
 """Told to OpenAI's own clients: they would send a request again that failed by 429 or 5xx, and with
 it all that a run has done to the world."""
 
-_TYPES: Final[Mapping[int, str]] = {
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    429: "rate_limit_error",
+_TYPES: Final[Mapping[str, str]] = {
+    "unauthorized": "authentication_error",
+    "forbidden": "permission_error",
+    "not-found": "not_found_error",
+    "budget-spent": "rate_limit_error",
+    "too-many-requests": "rate_limit_error",
 }
 _CODES: Final[Mapping[str, str]] = {
     "unauthorized": "invalid_api_key",
@@ -31,57 +35,45 @@ _CODES: Final[Mapping[str, str]] = {
     "too-many-requests": "rate_limit_exceeded",
     "unavailable": "service_unavailable",
 }
-"""By the kind of problem, where OpenAI has another word for it."""
+"""Both by the kind of problem, where OpenAI has another word for it."""
 
 
-class Refused(Exception):
-    """A request that gets an error in place of an answer.
-
-    Attributes:
-        status: that of HTTP.
-        param: the part of the body that is wrong.
-        code: what is wrong, for programs.
-        headers: sent with the error.
-    """
+class Unfit(Refused):
+    """A request that can't be answered; `param` is the part of the body that is wrong."""
 
     def __init__(
         self,
-        status: int,
-        message: str,
+        detail: str,
         param: str | None = None,
         code: str | None = None,
-        headers: Mapping[str, str] | None = None,
+        kind: str = "bad-request",
     ) -> None:
-        """`message` says what to do next."""
-        super().__init__(message)
-        self.status, self.param, self.code = status, param, code
-        self.headers = dict(headers or {})
-
-    @property
-    def document(self) -> JsonObject:
-        """What the body of the error says."""
-        usual = "server_error" if self.status >= 500 else "invalid_request_error"
-        kind = _TYPES.get(self.status, usual)
-        told: JsonObject = {"message": str(self), "type": kind, "param": self.param}
-        return {"error": {**told, "code": self.code}}
-
-    @property
-    def response(self) -> Response:
-        """The error as an answer of HTTP."""
-        return json_response(self.document, self.status, self.headers)
+        """`detail` says what to do next; `kind` is a key of PROBLEMS."""
+        super().__init__(kind, detail)
+        self.problem = replace(self.problem, more={"param": param, "code": code})
 
 
-def refused_for(problem: Problem) -> Refused:
-    """What the rest of the service tells as a problem, in this form.
+def error_document(problem: Problem, redactor: Redactor) -> JsonObject:
+    """What the body of the error says."""
+    usual = "server_error" if problem.status >= 500 else "invalid_request_error"
+    code = None if problem.kind == "bad-request" else problem.kind.replace("-", "_")
+    error: JsonObject = {
+        "message": problem.detail,
+        "type": _TYPES.get(problem.kind, usual),
+        "param": problem.more.get("param"),
+        "code": problem.more.get("code") or _CODES.get(problem.kind, code),
+    }
+    return redactor.object({"error": error})
 
-    What never began may be tried again.
-    """
-    pause, headers = problem.retry_seconds, NO_RETRY
-    if problem.kind in ("unavailable", "too-many-requests"):
+
+def error_response(problem: Problem, redactor: Redactor) -> Response:
+    """The error as an answer of HTTP; what never began may be tried again."""
+    headers = NO_RETRY
+    if problem.kind in ("unavailable", "too-many-requests") and not problem.more:
+        pause = problem.retry_seconds
         headers = {} if pause is None else {"retry-after": str(math.ceil(pause))}
-    status = 429 if problem.status == 402 else problem.status  # so OpenAI says it
-    code = _CODES.get(problem.kind, problem.kind.replace("-", "_"))
-    return Refused(status, problem.detail, code=code, headers=headers)
+    status = 429 if problem.kind == "budget-spent" else problem.status  # so OpenAI says it
+    return json_response(error_document(problem, redactor), status, headers)
 
 
 def json_response(

@@ -11,10 +11,10 @@ from starlette.responses import Response, StreamingResponse
 from core.base.redaction import Redactor
 from core.events import Event, ModelWriting, RunFinished, RunStarted, SubtaskEvent
 from core.values import JsonObject
+from modules.service.http.problems import refusal_of
 from modules.service.openai_form.asked import Asked
 from modules.service.openai_form.completion import Answer, Completion, stopped
-from modules.service.openai_form.errors import Refused, json_response, refused_for
-from modules.service.served.problems import problem_of
+from modules.service.openai_form.errors import error_document, json_response
 from modules.terminal.wording import Lines, part_lines, verbose_lines
 
 log = logging.getLogger(__name__)
@@ -37,16 +37,15 @@ class Reply:
     def __init__(
         self,
         asked: Asked,
-        traceparent: str,
         redactor: Redactor,
         *,
         keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
     ) -> None:
-        """`redactor` goes over steps and errors; `traceparent` is told in the headers."""
+        """`redactor` goes over steps and errors."""
         self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._body = asked.body
         self._completion = Completion.of(asked.body)
-        self._headers = {"traceparent": traceparent, "x-request-id": self._completion.id}
+        self._headers = {"x-request-id": self._completion.id}
         self._redactor = redactor
         self._keep_alive_seconds = keep_alive_seconds
         self._steps = ""
@@ -62,7 +61,7 @@ class Reply:
             self._news.set()
 
     async def response(self, answering: asyncio.Task[Answer]) -> Response:
-        """The answer of HTTP.
+        """The answer of HTTP, or the error for which there is none.
 
         A stream begins with its run, or where that waits long for its turn: until then an error
         has a status of its own.
@@ -79,13 +78,9 @@ class Reply:
                 content = self._stream(answering)
                 return StreamingResponse(content, headers=told, media_type="text/event-stream")
         await asyncio.wait({answering})
-        try:
-            answer = _result(answering)
-        except Refused as refused:
-            headers = self._headers | refused.headers
-            return json_response(self._error(refused), refused.status, headers)
+        answer = _result(answering)
         reasoning = HEADING + self._steps if self._steps else ""
-        return json_response(self._completion.whole(answer, reasoning), headers=self._headers)
+        return json_response(self._completion.whole(answer, reasoning), 200, self._headers)
 
     async def _stream(self, answering: asyncio.Task[Answer]) -> AsyncGenerator[bytes]:
         """The pieces; an error is a piece of its own, at which clients raise theirs."""
@@ -105,14 +100,14 @@ class Reply:
                 yield b": keep-alive\n\n"
         try:
             pieces = self._completion.rest(_result(answering))
-        except Refused as refused:
-            pieces = [self._error(refused)]
+        except Exception as error:
+            problem, _ = refusal_of(error)
+            if problem.kind == "bug":
+                log.exception("a completion failed by a bug of ours")
+            pieces = [error_document(problem, self._redactor)]
         for piece in pieces:
             yield _line(piece)
         yield b"data: [DONE]\n\n"
-
-    def _error(self, refused: Refused) -> JsonObject:
-        return self._redactor.object(refused.document)
 
 
 def _line(piece: JsonObject) -> bytes:
@@ -120,22 +115,10 @@ def _line(piece: JsonObject) -> bytes:
 
 
 def _result(answering: asyncio.Task[Answer]) -> Answer:
-    """The answer.
-
-    Raises:
-        Refused: there is none.
-    """
-    try:
-        return answering.result()
-    except asyncio.CancelledError:
-        raise stopped() from None
-    except Refused:
-        raise
-    except Exception as error:
-        problem = problem_of(error)
-        if problem.kind == "bug":
-            log.exception("a bug in Cortex-R")
-        raise refused_for(problem) from error
+    """The answer, or the error that is there in its place."""
+    if answering.cancelled():
+        raise stopped()
+    return answering.result()
 
 
 def _lines(event: Event) -> Lines:

@@ -24,6 +24,7 @@ from core.values import JsonObject
 from modules.service.http.app import Extras
 from modules.service.http.endpoints.shapes import JSON_TYPE, check_type
 from modules.service.http.guard import execution_of, user_of
+from modules.service.http.problems import Refused
 from modules.service.openai_form.asked import Asked, read_asked
 from modules.service.openai_form.completion import (
     Answer,
@@ -31,12 +32,13 @@ from modules.service.openai_form.completion import (
     model_named,
     model_told,
 )
-from modules.service.openai_form.errors import Refused, json_response, refused_for
+from modules.service.openai_form.errors import Unfit, error_response, json_response
 from modules.service.openai_form.pictures import read_pictures
 from modules.service.openai_form.reply import Reply
 from modules.service.pool import AgentPool, User
 from modules.service.questions import PersonAnswer, PersonQuestion
 from modules.service.served.events import EventWords, ended
+from modules.service.served.problems import Problem
 from modules.service.served.runs import Runs
 from modules.session.brought import Brought
 
@@ -60,10 +62,7 @@ def openai_form(runs: Runs) -> Extras:
 
     async def model(request: Request) -> Response:
         told = await asyncio.to_thread(_models, runs.pool, user_of(request))
-        try:
-            return json_response(told[_profile_of(request.path_params["model"], told)])
-        except Refused as refused:
-            return refused.response
+        return json_response(told[_profile_of(request.path_params["model"], told)])
 
     routes = [
         Route(f"{PREFIX}models", models, methods=["GET"]),
@@ -71,9 +70,11 @@ def openai_form(runs: Runs) -> Extras:
         Route(COMPLETIONS, _Completions(runs), methods=["POST"]),
     ]
     bodies = {COMPLETIONS: BODY_BYTES_MAX}
-    return Extras(
-        routes=routes, refusals={PREFIX: lambda told: refused_for(told).response}, bodies=bodies
-    )
+
+    def refuse(problem: Problem) -> Response:
+        return error_response(problem, runs.pool.setting.redactor)
+
+    return Extras(routes=routes, refusals={PREFIX: refuse}, bodies=bodies)
 
 
 def _models(pool: AgentPool, user: User) -> dict[str, JsonObject]:
@@ -88,14 +89,14 @@ def _profile_of(id_: str, told: dict[str, JsonObject]) -> str:
     """The profile that a model is.
 
     Raises:
-        Refused: there is none, or it is not for this user.
+        Unfit: there is none, or it is not for this user.
     """
     names = {model_named(profile): profile for profile in told}
     if id_ in names:
         return names[id_]
     meant = did_you_mean(near_names(id_, names), f"there are: {', '.join(names)}")
     shown = f"there is no model {id_[:80]!r}; {meant}"
-    raise Refused(404, shown, "model", "model_not_found")
+    raise Unfit(shown, "model", "model_not_found", "not-found")
 
 
 class _Completions:
@@ -108,27 +109,25 @@ class _Completions:
         """Read the body, then answer as long as somebody is there."""
         request = Request(scope, receive)
         check_type(request, JSON_TYPE)
+        asked = await asyncio.to_thread(read_asked, await request.body())
+        user = user_of(request)
+        told = await asyncio.to_thread(_models, self._runs.pool, user)
+        profile = _profile_of(asked.body.model, told)
+        reply = Reply(asked, self._runs.pool.setting.redactor)
+        with working(execution_of(request).within(profile=profile)):
+            answering = asyncio.create_task(self._answer(user, profile, asked, reply))
+        leaving = asyncio.create_task(_gone(receive))
+        leaving.add_done_callback(lambda _: answering.cancel())
         try:
-            asked = await asyncio.to_thread(read_asked, await request.body())
-            told = await asyncio.to_thread(_models, self._runs.pool, user_of(request))
-            profile = _profile_of(asked.body.model, told)
-        except Refused as refused:
-            await refused.response(scope, receive, send)
-            return
-
-        with working(execution_of(request).within(profile=profile)) as execution:
-            reply = Reply(asked, execution.traceparent, self._runs.pool.setting.redactor)
-            work = self._answer(user_of(request), profile, asked, reply)
-            answering, leaving = asyncio.create_task(work), asyncio.create_task(_gone(receive))
-            leaving.add_done_callback(lambda _: answering.cancel())
-            try:
-                response = await reply.response(answering)
-                if not leaving.done():
-                    await response(scope, receive, send)
-            finally:
-                leaving.cancel()
-                answering.cancel()
-                await asyncio.wait({leaving, answering})
+            response = await reply.response(answering)
+            await response(scope, receive, send)
+        except Refused:
+            if not leaving.done():
+                raise
+        finally:
+            leaving.cancel()
+            answering.cancel()
+            await asyncio.wait({leaving, answering})
 
     async def _answer(self, user: User, profile: str, asked: Asked, reply: Reply) -> Answer:
         """Run the request in its turn.
@@ -176,7 +175,7 @@ def _unusable(model: str, user: User, why: str) -> Refused:
     """The profile is wrong; who runs the service is told why, and nobody else."""
     log.warning("the model %s can't be used: %s", model, why)
     told = f"the model can't be used just now; {'ask who runs the service' if user.name else why}"
-    return Refused(503, told, code="service_unavailable")
+    return Refused("unavailable", told)
 
 
 async def _gone(receive: Receive) -> None:

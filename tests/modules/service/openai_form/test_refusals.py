@@ -12,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.base.redaction import Redactor
 from core.values import Json, JsonObject
 from modules.service.openai_form.asked import Asked, read_asked
-from modules.service.openai_form.errors import Refused
+from modules.service.openai_form.errors import Unfit, error_document
 from modules.service.pool import User
 from tests.command_line import write_profile
 from tests.modules.service.openai_form.served import TOKEN, Served, served, setting
@@ -84,9 +85,10 @@ REFUSED: list[tuple[JsonObject, str | None, str]] = [
 def test_what_can_not_be_done_is_refused_and_why(
     value: JsonObject, param: str | None, told: str
 ) -> None:
-    with pytest.raises(Refused) as raised:
+    with pytest.raises(Unfit) as raised:
         read(value)
-    assert (raised.value.status, raised.value.param) == (400, param)
+    problem = raised.value.problem
+    assert (problem.status, problem.more["param"]) == (400, param)
     assert told in str(raised.value)
 
 
@@ -255,8 +257,9 @@ BODIES = st.fixed_dictionaries(
 def test_no_body_makes_an_error_of_ours(value: Json) -> None:
     try:
         said = read(value).request
-    except Refused as refused:
-        said = json.dumps(refused.document) if refused.status == 400 else ""
+    except Unfit as unfit:
+        error = json.dumps(error_document(unfit.problem, Redactor({})))
+        said = error if unfit.problem.status == 400 else ""
     assert said
 
 

@@ -2,14 +2,15 @@
 
 import asyncio
 
+import pytest
 from starlette.responses import StreamingResponse
 
 from core.base.redaction import Redactor
 from core.turn import Usage
 from core.values import JsonObject
+from modules.service.http.problems import Refused
 from modules.service.openai_form.asked import Asked, Body
 from modules.service.openai_form.completion import Answer
-from modules.service.openai_form.errors import Refused
 from modules.service.openai_form.reply import Reply
 
 TWELVE = Answer("12", is_refusal=False, status="done", usage=Usage(), trace_id="")
@@ -18,7 +19,7 @@ TWELVE = Answer("12", is_refusal=False, status="done", usage=Usage(), trace_id="
 def reply(*, stream: bool = True) -> Reply:
     said: JsonObject = {"role": "user", "content": "add 5 and 7"}
     body = Body.model_validate({"model": "cortex-r", "messages": [said], "stream": stream})
-    return Reply(Asked(body, "add 5 and 7"), "", Redactor({}), keep_alive_seconds=0)
+    return Reply(Asked(body, "add 5 and 7"), Redactor({}), keep_alive_seconds=0)
 
 
 async def test_a_turn_that_is_long_waited_for_begins_the_stream_and_keeps_it_alive() -> None:
@@ -44,11 +45,12 @@ async def test_a_turn_that_is_long_waited_for_begins_the_stream_and_keeps_it_ali
 
 async def test_what_fails_before_it_begins_has_a_status_of_its_own() -> None:
     async def no_turn() -> Answer:
-        raise Refused(429, "too many")
+        raise Refused("too-many-requests", "too many")
 
     answering = asyncio.create_task(no_turn())
     await asyncio.wait({answering})
-    assert (await reply().response(answering)).status_code == 429
+    with pytest.raises(Refused, match="too many"):
+        await reply().response(answering)
 
 
 async def test_an_answer_in_one_piece_is_not_begun_before_it_is_there() -> None:
