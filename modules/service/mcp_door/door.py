@@ -165,8 +165,9 @@ class McpDoor(AbstractAsyncContextManager["McpDoor"]):
         call = Call(_caller(request), params.name, params.arguments or {})
         if params.request_state is not None:
             work = self._parked.get(params.request_state)
-            if work is None or work.is_attended or work.call != call:
+            if work is None or work.call != call:
                 return failure("nothing waits for this answer any more; call the tool again")
+            del self._parked[work.token]
             work.answer(params.input_responses or {})
         elif len(self._works) >= self._works_max:
             told = f"{self._works_max} calls are open, as many as may be; try again in a while"
@@ -178,7 +179,6 @@ class McpDoor(AbstractAsyncContextManager["McpDoor"]):
             work.task.add_done_callback(lambda _: self._forget(work))
         result = await work.attend(request)
         if isinstance(result, InputRequiredResult):
-            self._parked.pop(work.token, None)
             self._parked[work.token] = work
             while len(self._parked) > self._parked_max:
                 await self._parked.pop(next(iter(self._parked))).stop()
@@ -200,6 +200,7 @@ class McpDoor(AbstractAsyncContextManager["McpDoor"]):
             problem = problem_of(error)
             if problem.kind == "bug":
                 log.exception("a bug in Cortex-R; trace %s", execution.trace_id)
+                return failure(f"a bug in Cortex-R; its log tells of trace {execution.trace_id}")
             return failure(self._pool.setting.redactor.text(problem.detail))
 
     async def _has_gateway(self, caller: Caller) -> bool:
