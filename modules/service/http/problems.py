@@ -20,34 +20,13 @@ DETAIL_CHARACTERS: Final = 2_000
 MISTAKES_SHOWN: Final = 5
 """So many mistakes of one body are named."""
 
-_BY_STATUS: Final = {status: kind for kind, (status, _) in reversed([*PROBLEMS.items()])}
+_BY_STATUS: Final = {each.status: kind for kind, each in reversed([*PROBLEMS.items()])}
 """The kind for what starlette itself refuses."""
 
 _TOLD: Final = {
     404: "there is nothing at this path; /openapi.json lists the paths",
     405: "this path takes other methods; see the header Allow",
 }
-
-EXPLAINED: Final[Mapping[str, str]] = {
-    "bad-request": "`detail` says what is wrong with the request.",
-    "unauthorized": "Send `Authorization: Bearer TOKEN` with a token of the service.",
-    "budget-spent": "`budget` says which one; `detail` says what allows more.",
-    "forbidden": "The `Host`, `Origin` or `Sec-Fetch-Site` is none that the service answers, or "
-    "the folder of documents is shared.",
-    "not-found": "Also for what belongs to another user.",
-    "method-not-allowed": "`Allow` names the methods that there are.",
-    "too-slow": "The body did not come in time.",
-    "conversation-busy": "Wait for the end of its run, or cancel that.",
-    "conflict": "`detail` says how to replace what is there.",
-    "too-large": "`detail` says how much may be sent.",
-    "unsupported-media-type": "Bodies are `application/json`, except documents.",
-    "too-many-requests": "`Retry-After` says in how many seconds to come again.",
-    "no-answer": "Within a run only: its limits are spent, or its plans failed.",
-    "bug": "`trace_id` finds it in the log of the service; nothing else is told.",
-    "failed": "Something outside failed: a model, a server of tools, the disk.",
-    "unavailable": "The service ends, or all agents are in use; see `Retry-After`.",
-}
-"""What docs/http.md and `/problems` say of each kind."""
 
 
 class Refused(Exception):

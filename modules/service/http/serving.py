@@ -23,6 +23,7 @@ from core.errors import ExitCode, UsageError
 from modules.service.agents import AgentSetting
 from modules.service.http.app import Extras, http_app
 from modules.service.http.connections import HEAD_BYTES_MAX, BoundedProtocol
+from modules.service.http.endpoints.table import Service
 from modules.service.http.guard import GuardSetting
 from modules.service.http.metrics import Metrics
 from modules.service.http.tokens import Tokens
@@ -134,9 +135,8 @@ async def serve(
             )
             guard = GuardSetting(setting.tokens, agents.redactor, setting.hosts, setting.origins)
             extras = extras_of(runs)
-            app = http_app(
-                runs, guard, metrics, extras, lambda: len(server.server_state.connections)
-            )
+            service = Service(runs, metrics, lambda: len(server.server_state.connections))
+            app = http_app(service, guard, extras)
             server = http_server(app)
             async with extras.running:
                 serving = asyncio.create_task(server.serve([listening]))
