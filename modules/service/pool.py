@@ -77,10 +77,6 @@ class User:
     name: str = ""
     profiles: tuple[str, ...] | None = None
 
-    def home(self, home: Path) -> Path:
-        """Where the user's state lies, under CORTEX_HOME."""
-        return home / USERS_FOLDER / self.name if self.name else home
-
     def may_use(self, profile: str) -> bool:
         """Whether what belongs to the profile is this user's to use."""
         return self.profiles is None or profile in self.profiles
@@ -175,6 +171,11 @@ class AgentPool:
         if self._ending:
             await asyncio.wait({*self._ending.values()})
 
+    def home(self, user: User) -> Path:
+        """Where the user's state lies, under CORTEX_HOME."""
+        home = self.setting.shared.home
+        return home / USERS_FOLDER / user.name if user.name else home
+
     def profiles_of(self, user: User) -> dict[str, Path]:
         """The files of the profiles that the user may use, by their names."""
         files = profile_files(self.setting.shared)
@@ -213,7 +214,7 @@ class AgentPool:
             SettingsError: it can't be used, or not by several users.
         """
         file = self.check_profile(user, profile)
-        places = replace(self.setting.places, home=user.home(self.setting.shared.home))
+        places = replace(self.setting.places, home=self.home(user))
         found = self.profile(user, profile)
         setting = replace(self.setting, places=places, profile=found, profile_file=file)
         if user.name:

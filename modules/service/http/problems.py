@@ -8,17 +8,15 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from core.base.redaction import Redactor
-from core.base.text import counted, one_line
+from core.base.text import one_line
 from modules.service.served.problems import PROBLEMS, RETRY_SECONDS, Problem, problem_of
 from modules.service.served.runs import NoSuchQuestion, NoSuchRun
+from modules.service.wrong_fields import wrong_fields
 
 PROBLEM_TYPE: Final = "application/problem+json"
 
 DETAIL_CHARACTERS: Final = 2_000
 """How much a problem says; texts of others may be in it."""
-
-MISTAKES_SHOWN: Final = 5
-"""So many mistakes of one body are named."""
 
 _BY_STATUS: Final = {each.status: kind for kind, each in reversed([*PROBLEMS.items()])}
 """The kind for what starlette itself refuses."""
@@ -56,7 +54,7 @@ def refusal_of(error: Exception) -> tuple[Problem, Mapping[str, str]]:
             told = _TOLD.get(error.status_code, error.detail)
             return Problem(kind, told), error.headers or {}
         case ValidationError():
-            return Problem("bad-request", mistakes_of(error)), {}
+            return Problem("bad-request", wrong_fields(error)), {}
         case NoSuchRun():
             return Problem("not-found", "you have no run of that id"), {}
         case NoSuchQuestion():
@@ -75,14 +73,3 @@ def problem_response(
     if problem.retry_seconds is not None or problem.status in (429, 503):
         told["Retry-After"] = str(max(1, round(problem.retry_seconds or RETRY_SECONDS)))
     return JSONResponse(document, problem.status, told, PROBLEM_TYPE)
-
-
-def mistakes_of(error: ValidationError) -> str:
-    """What is wrong with a body, in plain words: `message: Field required; profile: …`."""
-    told: list[str] = []
-    for mistake in error.errors(include_url=False, include_context=False, include_input=False):
-        place = ".".join(map(str, mistake["loc"])) or "the body"
-        told.append(one_line(f"{place}: {mistake['msg']}", 300))
-    more = len(told) - MISTAKES_SHOWN
-    rest = [f"and {counted(more, 'more mistake')}"] if more > 0 else []
-    return "; ".join([*told[:MISTAKES_SHOWN], *rest])

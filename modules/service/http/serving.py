@@ -123,8 +123,11 @@ async def serve(
         async with AgentPool(agents, time.monotonic) as pool:
             for user in setting.tokens.users:
                 await asyncio.to_thread(pool.check_user, user)
-            async with pool.agent(User()):
-                pass  # what is wrong with the usual profile is told now, not to the first user
+            # What is wrong with the usual profile is told now, not to the first user.
+            async with pool.agent(User()) as agent:
+                say("serve", f"answers by {agents.profile_file}")
+                for note in (agent.model.reason, *agent.model.notes):
+                    say("model", note)
             metrics = Metrics()
             runs = Runs(
                 pool,

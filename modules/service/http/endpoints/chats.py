@@ -141,7 +141,7 @@ async def _found(service: Service, request: Request) -> _Shelf:
 
 def _shelves(pool: AgentPool, user: User, named: str = "") -> Iterator[_Shelf]:
     """Those of one profile, else of all that the user may use; reads files."""
-    home = user.home(pool.setting.shared.home)
+    home = pool.home(user)
     for name in [named] if named else pool.profiles_of(user):
         with suppress(SettingsError):  # `/profiles` says what is wrong with it
             profile = pool.profile(user, name)

@@ -383,7 +383,7 @@ class TestEarlierProcesses:
             async with serving(setting(tmp_path, [says("x")])) as runs:
                 run = await runs.start(ANN, "hm")
                 await heard(run)
-                file = log_file(runs.home(ANN), run.id)
+                file = log_file(runs.pool.home(ANN), run.id)
         finally:
             os.umask(old)
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
