@@ -1,6 +1,6 @@
 """How an editor is shown a tool call: title, kind, arguments, files that it is about, result."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -8,8 +8,10 @@ from core.base.json_text import json_start
 from core.base.redaction import Redactor
 from core.base.text import one_line, shorten
 from core.tools.content import ImageBlock
+from core.tools.json_schema import as_object
 from core.values import Json, JsonObject
 from modules.terminal.answer import Room, plain_json
+from modules.terminal.wording import arguments_text
 
 ToolKind: TypeAlias = Literal[
     "read", "edit", "delete", "move", "search", "execute", "fetch", "other"
@@ -52,8 +54,8 @@ def call_told(tool: str, arguments: JsonObject, redactor: Redactor, folder: Path
     """Title, kind, arguments and files of a call; relative paths start at `folder`."""
     inner = arguments.get("input")
     given = inner if isinstance(inner, dict) and len(arguments) == 1 else arguments
-    clean = redactor.object(_within_room(given))
-    title = one_line(f"{tool} {json_start(clean, TITLE_CHARACTERS)}", TITLE_CHARACTERS)
+    clean = redactor.object(as_object(plain_json(given, room=Room(SHOWN_CHARACTERS_MAX))))
+    title = one_line(f"{tool}({arguments_text(clean)})", TITLE_CHARACTERS)
     told: JsonObject = {"title": title, "kind": kind_of(tool), "rawInput": clean}
     if locations := [*_locations(clean, folder)]:
         told["locations"] = locations
@@ -70,8 +72,7 @@ def result_content(
     for image in images:
         room -= len(image.data)
         if room < 0:
-            shown.append(text_content("[further pictures are not shown: they are too large]"))
-            break
+            return [*shown, text_content("[further pictures are not shown: they are too large]")]
         picture: JsonObject = {"type": "image", "data": image.data, "mimeType": image.mime_type}
         shown.append({"type": "content", "content": picture})
     return shown
@@ -87,16 +88,10 @@ def message_chunk(kind: str, text: str) -> JsonObject:
     return {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
 
 
-def _within_room(arguments: JsonObject) -> JsonObject:
-    bounded = plain_json(arguments, room=Room(SHOWN_CHARACTERS_MAX))
-    return bounded if isinstance(bounded, dict) else {}
-
-
-def _locations(arguments: JsonObject, folder: Path) -> Iterable[Json]:
+def _locations(arguments: JsonObject, folder: Path) -> Iterator[Json]:
     """The files that arguments name."""
     values: list[Json] = []
-    for name in _PATHS:
-        value = arguments.get(name)
+    for value in map(arguments.get, _PATHS):
         values += value if isinstance(value, list) else [value]
     for value in values[:LOCATIONS_MAX]:
         if isinstance(value, str) and value and "://" not in value and "\0" not in value:

@@ -23,7 +23,8 @@ from core.tools.content import ImageBlock
 from core.turn import Plan, ToolCall, Usage
 from core.values import JsonObject
 from modules.service.acp.calls import IMAGE_CHARACTERS_MAX, kind_of
-from modules.service.acp.updates import RunUpdates, calls_in
+from modules.service.acp.plan import calls_in
+from modules.service.acp.updates import RunUpdates
 from tests.doubles import tool
 
 FOLDER = Path("/work/project")
@@ -116,7 +117,6 @@ async def test_the_parts_of_a_graph_are_the_plan() -> None:
         [("add 5 and 7", "completed"), ("tell {{first}} (failed)", "completed")],
         [("add 5 and 7", "completed"), ("ask", "pending")],
     ]
-    assert [entry["priority"] for entry in plans[0]] == ["medium", "high"]
     assert all(each["sessionUpdate"] != "agent_message_chunk" for each in told)
 
 
@@ -125,6 +125,29 @@ async def test_an_answer_is_told_as_it_is_and_the_window_as_it_fills() -> None:
     usage, answer = await shown(asked, Answered(SECRET))
     assert usage == {"sessionUpdate": "usage_update", "used": 400, "size": 1_000}
     assert SECRET in str(answer), "an answer is what was asked for"
+
+
+async def test_the_calls_of_a_plan_are_the_plan_where_there_are_several() -> None:
+    one = Plan("async def solve():\n    return await tools.add(a=1, b=2)")
+    two = Plan(f"{one.source} + await tools.files.read_file(path='a')")
+    add = ToolCall("math.add", {"a": 1, "b": 2}, True, 3, 0.1)
+    told = await shown(
+        PlanWritten(1, 1, one, ""),
+        PlanWritten(1, 2, two, ""),
+        ToolCallStarted(1, "math.add", {"a": 1, "b": 2}),
+        ToolCallFinished(1, add),
+        ToolCallKept(call("x")),
+    )
+    plans = [entries_of(each) for each in told if each["sessionUpdate"] == "plan"]
+    assert [[each["content"] for each in plan] for plan in plans] == [
+        ["math.add", "files.read_file"]
+    ] * 4
+    assert [[each["status"] for each in plan] for plan in plans] == [
+        ["pending", "pending"],
+        ["in_progress", "pending"],
+        ["completed", "pending"],
+        ["completed", "completed"],
+    ]
 
 
 def test_the_calls_of_a_plan_stand_in_its_order() -> None:
