@@ -86,7 +86,6 @@ async def test_a_call_that_nobody_asked_for_needs_a_permission(tmp_path: Path) -
         (asked,) = user.asked
         assert asked["options"] == {
             "once": "allow_once",
-            "session": "allow_always",
             "always": "allow_always",
             "no": "reject_once",
             "never": "reject_always",

@@ -34,7 +34,6 @@ NEVER: Final = "never"
 
 _KINDS: Final[Mapping[str, OptionKind]] = {
     "once": "allow_once",
-    "session": "allow_always",
     "always": "allow_always",
     "yes": "allow_once",
     "done": "allow_once",
@@ -104,6 +103,7 @@ class EditorQuestions:
         options = dict(question.options)
         if question.tool:
             shown = await asyncio.to_thread(self._call_shown, question)
+            options.pop("session", None)  # editors with a key for each kind have one "always"
             options[NEVER] = "no, and no more questions about this tool in this session"
         else:
             told = filter(None, (question.text, question.url, question.detail))
