@@ -15,6 +15,7 @@ from core.base.redaction import Redactor
 from core.errors import UserError, WorldError
 from core.mcp.peer import Peer, RpcError, Transport
 from core.run.execution import begin, working
+from core.tools.json_schema import as_object
 from core.values import JsonObject
 from core.version import __version__
 from modules.service.acp.messages import INTERNAL_ERROR, INVALID_PARAMS, Meta, Params, read
@@ -141,9 +142,9 @@ class AcpDoor:
                 self._sessions.cancel(read(given).session_id)
 
     def _introduce(self, params: Params) -> JsonObject:
-        if (able := params.client_capabilities) is not None:
-            self._editor.has_forms = (able.elicitation or {}).get("form") is not None
-        self._client = params.client_info.name if params.client_info is not None else ""
+        asking = as_object((params.client_capabilities or {}).get("elicitation"))
+        self._editor.has_forms = asking.get("form") is not None
+        self._client = str((params.client_info or {}).get("name", ""))
         self._ahead = asyncio.create_task(self._open_ahead())  # behind the answer
         return INTRODUCTION
 

@@ -77,24 +77,12 @@ class Meta(_Message):
     tracestate: str | None = None
 
 
-class ClientInfo(_Message):
-    """What the editor calls itself."""
-
-    name: str = ""
-
-
-class ClientCapabilities(_Message):
-    """What the editor can do that we make use of."""
-
-    elicitation: dict[str, Json] | None = None
-
-
 class Params(_Message):
     """The parameters of all methods; each has some of them."""
 
     meta: Meta | None = Field(default=None, alias="_meta")
-    client_info: ClientInfo | None = None
-    client_capabilities: ClientCapabilities | None = None
+    client_info: dict[str, Json] | None = None
+    client_capabilities: dict[str, Json] | None = None
     session_id: str = ""
     cwd: Path | None = None
     mcp_servers: list[EditorServer] = Field(

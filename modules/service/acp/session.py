@@ -87,14 +87,15 @@ class AcpSession:
             RpcError: the session is in a turn, or the run failed.
             UserError, WorldError, SettingsError, Busy: it can't be answered.
         """
-        if self._question is not None:
+        reply, run = self._reply, self._run
+        goes_on = run is not None and not run.done()
+        if self._question is not None or (goes_on and reply is None):
             told = "the session answers another prompt; wait for its end, or cancel it"
             raise RpcError(INVALID_REQUEST, told)
         question = self._question = asyncio.get_running_loop().create_future()
         try:
-            reply, run = self._reply, self._run
             if reply is None or run is None:
-                run = self._run = asyncio.create_task(self._answer(blocks, run))
+                run = self._run = asyncio.create_task(self._answer(blocks))
             else:
                 asked = await asyncio.to_thread(self._read, blocks)
                 if not reply.done():  # else it is not waited for any more
@@ -127,15 +128,8 @@ class AcpSession:
             request = request_meant(request, self._home)
         return replace(asked, request=clean_request(request))
 
-    async def _answer(
-        self, blocks: Sequence[Block], before: asyncio.Task[JsonObject] | None
-    ) -> JsonObject:
-        """Answer one request, and tell what came of it; the result of its turn.
-
-        The run before, whose question was not answered in time, may still go on: it ends first.
-        """
-        if before is not None:
-            await asyncio.wait({before})
+    async def _answer(self, blocks: Sequence[Block]) -> JsonObject:
+        """Answer one request, and tell what came of it; the result of its turn."""
         asked = await asyncio.to_thread(self._read, blocks)
         model, put = self.model or self._pool.setting.model, self._questions.put
         async with self._pool.conversation(_OWNER, DEFAULT_PROFILE, self.id, put) as conversation:
@@ -165,10 +159,8 @@ class AcpSession:
             return {"stopReason": "cancelled"}
         if outcome.status == "failed":
             raise RpcError(INTERNAL_ERROR, outcome.message)
-        if outcome.answer is None:
-            await self._updates.say(outcome.message)
-        elif not self._updates.has_answered:
-            await self._updates.say(outcome.answer)
+        if outcome.answer is None or not self._updates.has_answered:
+            await self._updates.say(outcome.answer or outcome.message)
         spent = outcome.budget.measure if outcome.budget is not None else ""
         result: JsonObject = {"stopReason": _STOP_REASONS.get(spent, "end_turn")}
         if (usage := outcome.usage).tokens:

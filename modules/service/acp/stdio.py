@@ -9,9 +9,10 @@ from anyio import to_thread
 from pydantic_core import from_json
 
 from core.base.json_text import at_once, excess
-from core.mcp.peer import Deliver, Transport, TransportDown
+from core.mcp.peer import Deliver, RpcError, Transport, TransportDown
 from core.mcp.stdio import PipeWriter
-from core.mcp.wire import INVALID_REQUEST, MESSAGE_BYTES_MAX, encode, error_reply
+from core.mcp.wire import INVALID_REQUEST, MESSAGE_BYTES_MAX, encode
+from core.tools.json_schema import as_object
 from core.values import Json, JsonObject
 from modules.service.own_stdio import next_line
 
@@ -24,18 +25,6 @@ _FORM: Final = (
     "a line is one JSON-RPC message: an object with the name of a 'method', a 'result' or an "
     "'error', whose 'id' is a text or a whole number"
 )
-
-
-class Unreadable(Exception):
-    """A line holds no message; the text says why, `reply_to` is its id if that can be told."""
-
-    def __init__(
-        self, why: str, reply_to: int | str | None = None, code: int = INVALID_REQUEST
-    ) -> None:
-        """Keep JSON-RPC's code beside the text."""
-        super().__init__(why)
-        self.reply_to = reply_to
-        self.code = code
 
 
 class OwnStdio(Transport):
@@ -67,12 +56,9 @@ class OwnStdio(Transport):
             TransportDown: nobody reads any more, or the transport is closed.
             ValueError: the message can't be said in JSON.
         """
-        line = encode(message)
-        if self.is_down or self._writer is None:
-            raise TransportDown(self.loss or "was closed")
-        self._writer.write(line)
+        writer = self._put(message)
         if "method" in message:
-            await self._writer.wait_for_room()
+            await writer.wait_for_room()
 
     def negotiated(self, protocol_version: str) -> None:
         """Take no notice: every version looks alike."""
@@ -93,8 +79,10 @@ class OwnStdio(Transport):
         while True:
             try:
                 message = await to_thread.run_sync(self._next, abandon_on_cancel=True)
-            except Unreadable as error:
-                self._refuse(error)
+            except RpcError as error:
+                fault: JsonObject = {"code": error.code, "message": str(error)}
+                with suppress(TransportDown):
+                    self._put({"jsonrpc": "2.0", "id": error.data, "error": fault})
             except OSError as error:  # such as a terminal whose other end is gone
                 return self._lose(f"can't be read from any more ({error.strerror})")
             else:
@@ -109,10 +97,12 @@ class OwnStdio(Transport):
                 return message_on(line, self._bytes_max)
         return None
 
-    def _refuse(self, error: Unreadable) -> None:
-        with suppress(TransportDown):
-            if self._writer is not None:
-                self._writer.write(encode(error_reply(error.reply_to, str(error), error.code)))
+    def _put(self, message: JsonObject) -> PipeWriter:
+        line = encode(message)
+        if self.is_down or self._writer is None:
+            raise TransportDown(self.loss or "was closed")
+        self._writer.write(line)
+        return self._writer
 
     def _lose(self, why: str) -> None:
         self.loss = self.loss or why
@@ -123,22 +113,21 @@ def message_on(line: bytes, bytes_max: int) -> JsonObject:
     """The JSON-RPC message on a line; what it holds is counted before it is read.
 
     Raises:
-        Unreadable: there is none, or it holds too much.
+        RpcError: there is none, or it holds too much; `data` is its id if that can be told.
     """
     if len(line) > bytes_max:
-        raise Unreadable(f"a message of more than {bytes_max:,} bytes is not read; send less")
+        told = f"a message of more than {bytes_max:,} bytes is not read; send less"
+        raise RpcError(INVALID_REQUEST, told)
     if (surplus := at_once(excess(line))) is not None:
-        raise Unreadable(f"the message holds {surplus}; send less")
+        raise RpcError(INVALID_REQUEST, f"the message holds {surplus}; send less")
     try:
         message: Json = from_json(line, allow_inf_nan=False)
     except ValueError as error:
-        raise Unreadable(f"the line is no JSON: {error}", code=PARSE_ERROR) from None
-    fields = message if isinstance(message, dict) else {}
+        raise RpcError(PARSE_ERROR, f"the line is no JSON: {error}") from None
+    fields = as_object(message)
     id_ = fields.get("id")
     reply_to = id_ if isinstance(id_, int | str) and not isinstance(id_, bool) else None
-    is_one = isinstance(fields.get("method", ""), str) and (
-        "id" not in fields or reply_to is not None
-    )
-    if not is_one or fields.keys().isdisjoint(("method", "result", "error")):
-        raise Unreadable(_FORM, reply_to)
+    has_kind = isinstance(fields.get("method", ""), str) and not fields.keys().isdisjoint(_KINDS)
+    if not has_kind or ("id" in fields and reply_to is None):
+        raise RpcError(INVALID_REQUEST, _FORM, reply_to)
     return fields
