@@ -88,7 +88,7 @@ class EditorQuestions:
         told = "\n\n".join(filter(None, (text.description, text.text)))
         shown: JsonObject = {
             "title": one_line(f"Trust the {text.kind} {text.name}?", TITLE_CHARACTERS),
-            "kind": "other",  # see `_call_shown`
+            "kind": "other",  # no editor allows it without asking
             "content": [text_content(self._redactor.text(told[:TEXT_CHARACTERS_MAX]))],
             "locations": [{"path": str(text.path)}],
         }
@@ -117,23 +117,18 @@ class EditorQuestions:
         return None if chosen is None else PersonAnswer(chosen)
 
     def _call_shown(self, question: PersonQuestion) -> JsonObject:
-        """A call that needs leave: how a file would differ, why, and its arguments.
-
-        It is never of the kind `read`, `search` or `fetch`: our guess is by the tool's name, which
-        a server chooses, and some editors allow these without asking (`acpx --approve-reads`).
-        """
+        """A call that needs leave: how a file would differ, why, and its arguments."""
         try:
             arguments: JsonObject = json.loads(question.detail)
         except ValueError:  # levels or digits that are not written out
             arguments = {}
         shown = call_told(question.tool, arguments, self._redactor, self._folder)
-        if shown["kind"] in ("read", "search", "fetch"):
-            shown["kind"] = "other"
         told = f"{question.text}\n\n```json\n{question.detail}\n```"
         content: list[Json] = [text_content(with_hidden_shown(told))]
         if (change := file_change(question.tool, arguments, self.policy)) is not None:
             clean = change.redacted(self._redactor)
             diff: JsonObject = {"type": "diff", "path": str(self._folder / change.name)}
+            shown["kind"] = "edit"
             # first: CodeCompanion shows no other
             content.insert(0, {**diff, "oldText": clean.before, "newText": clean.after})
         return {**shown, "content": content}

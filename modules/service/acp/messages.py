@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from core.mcp.peer import RpcError
 from core.values import Json, JsonObject
+from modules.service.wrong_fields import wrong_fields
 
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
@@ -22,8 +23,6 @@ SERVERS_MAX: Final = 50
 
 WORDS_MAX: Final = 1_000
 BLOCKS_MAX: Final = 1_000
-
-_FAULTS_SHOWN: Final = 3
 
 
 class _Message(BaseModel):
@@ -103,8 +102,4 @@ def read(params: JsonObject) -> Params:
     try:
         return Params.model_validate(params)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False, include_context=False)
-        faults = (
-            f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in found[:_FAULTS_SHOWN]
-        )
-        raise RpcError(INVALID_PARAMS, f"invalid parameters: {'; '.join(faults)}") from None
+        raise RpcError(INVALID_PARAMS, f"invalid parameters: {wrong_fields(error)}") from None

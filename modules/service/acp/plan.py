@@ -1,7 +1,6 @@
 """What an editor shows as the plan: the calls of a plan, in their order, or a graph's parts."""
 
 import ast
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,6 +28,9 @@ ENTRY_CHARACTERS: Final = 300
 _STATUS: Final = {"pending": "pending", "ready": "pending", "running": "in_progress"}
 """The protocol's words for states of a part; it has "completed" for all that is over."""
 
+_ORDER: Final = ("pending", "in_progress", "completed")
+_UNDONE: Final = ("failed", "blocked", "cancelled")
+
 
 @dataclass
 class _Entry:
@@ -37,7 +39,6 @@ class _Entry:
     name: str
     text: str
     status: str = "pending"
-    ending: str = ""
 
 
 class ShownPlan:
@@ -51,7 +52,7 @@ class ShownPlan:
     def entries(self) -> list[Json]:
         """The entries as the protocol has them."""
         return [
-            {"content": each.text + each.ending, "priority": "medium", "status": each.status}
+            {"content": each.text, "priority": "medium", "status": each.status}
             for each in self._entries
         ]
 
@@ -65,41 +66,27 @@ class ShownPlan:
                 self._entries = [before.get(id_) or _Entry(id_, text) for id_, text in texts]
                 self._has_graph = True
             case SubtaskChanged(subtask, state):
-                for each in self._named(subtask.id):
-                    each.status = _STATUS.get(state, "completed")
-                    is_undone = state in ("failed", "blocked", "cancelled")
-                    each.ending = f" ({state})" if is_undone else ""
-            case _ if not self._has_graph:
-                self._hear_of_calls(event, tools)
-            case _:
-                pass
-
-    def _hear_of_calls(self, event: Event, tools: ToolCatalog) -> None:
-        match event:
-            case PlanWritten(plan=plan):
+                self._mark(subtask.id, _STATUS.get(state, "completed"), state)
+            case PlanWritten(plan=plan) if not self._has_graph:
                 called = calls_in(plan.source, tools)[:ENTRIES_MAX]
                 # a single one would only say again what its call shows
                 self._entries = [_Entry(tool, tool) for tool in called] if called[1:] else []
             case ToolCallStarted(tool=tool):
-                self._mark(tool, "pending", "in_progress")
-            case ToolCallFinished(call=call):
-                self._mark(call.tool, "in_progress", "completed")
-            case ToolCallKept(call):
-                self._mark(call.tool, "pending", "completed")
+                self._mark(tool, "in_progress")
+            case ToolCallFinished(call=call) | ToolCallKept(call):
+                self._mark(call.tool, "completed")
             case StepFinished(step) if not isinstance(step.result, PlanFailed):
-                for each in self._entries:
+                for each in [] if self._has_graph else self._entries:
                     each.status = "completed"
             case _:
                 pass
 
-    def _named(self, name: str) -> Iterable[_Entry]:
-        return (each for each in self._entries if each.name == name)
-
-    def _mark(self, tool: str, before: str, now: str) -> None:
-        """Mark the first entry about the tool that is as far as `before`."""
-        for each in self._named(tool):
-            if each.status == before:
+    def _mark(self, name: str, now: str, state: str = "") -> None:
+        """Mark the first entry of the name that is not as far."""
+        for each in self._entries:
+            if each.name == name and _ORDER.index(each.status) < _ORDER.index(now):
                 each.status = now
+                each.text += f" ({state})" if state in _UNDONE else ""
                 return
 
 

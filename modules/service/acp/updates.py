@@ -13,7 +13,6 @@ from typing import Final, TypeAlias
 from core.base.redaction import Redactor
 from core.base.text import shorten
 from core.events import (
-    Answered,
     Event,
     ModelAnswered,
     Notice,
@@ -30,6 +29,7 @@ from core.events import (
 )
 from core.tools.catalog import ToolCatalog
 from core.values import Json, JsonObject
+from modules.planning.reply.closing import answer_so_far
 from modules.service.acp.calls import (
     SHOWN_CHARACTERS_MAX,
     call_told,
@@ -38,6 +38,7 @@ from modules.service.acp.calls import (
     text_content,
 )
 from modules.service.acp.plan import ShownPlan
+from modules.service.served.draft import Draft
 from modules.terminal.wording import normal_lines, progress_line, verbose_lines
 
 Send: TypeAlias = Callable[[JsonObject], Awaitable[None]]
@@ -53,7 +54,7 @@ class RunUpdates:
     Secrets are taken out of everything but the answer, which is told as it is everywhere.
 
     Attributes:
-        has_answered: whether the run has told its answer.
+        has_answered: whether the run has told its answer, or began to.
     """
 
     def __init__(self, send: Send, redactor: Redactor, folder: Path) -> None:
@@ -69,7 +70,7 @@ class RunUpdates:
         self._tools, self._context_tokens = tools, context_tokens
         self._ids: dict[tuple[str, int], str] = {}
         self._asked: dict[str, deque[str]] = {}
-        self._plan = ShownPlan()
+        self._plan, self._draft = ShownPlan(), Draft()
         self._entries: list[Json] = []
         self.has_answered = False
 
@@ -78,13 +79,15 @@ class RunUpdates:
         part = ""  # of a graph, each of its tries apart
         while isinstance(event, SubtaskEvent):
             part, event = f"{part}{event.subtask}#{event.attempt}.", event.event
-        if not isinstance(event, Answered):
-            await self._tell(event, part)
-        elif not part:
-            self.has_answered = True
-            await self.say(event.text)
+        await self._tell(event, part)
         if part:
             return
+        for piece in self._draft.pieces(event):
+            # what an editor has shown can't be taken back: another begins below
+            text = f"\n\n{piece['content']}" if "restart" in piece else str(piece["content"])
+            self.has_answered = True
+            if text:
+                await self.say(text)
         self._plan.hear(event, self._tools())
         if (entries := self._plan.entries()) and entries != self._entries:
             self._entries = entries
@@ -159,6 +162,8 @@ def _thought(event: Event) -> str:
     """What is told of an event in words, as at a terminal; empty where nothing is."""
     match event:
         case PlanWritten(plan=plan):
+            if answer_so_far(plan.source):
+                return ""  # it says no more than the answer
             return f"```python\n{plan.source.strip()}\n```"
         case Notice(text=text):
             return text

@@ -63,7 +63,7 @@ def test_a_long_list_comes_in_pages(tmp_path: Path) -> None:
     assert "nextCursor" not in second
     assert len({*names(first), *names(second)}) == PAGE_SIZE + 3
     for wrong in ("x", "-1", "²"):
-        with pytest.raises(RpcError, match="cursor: String should match"):
+        with pytest.raises(RpcError, match="`cursor` must match"):
             read({"cursor": wrong})
 
 
