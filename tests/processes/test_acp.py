@@ -100,6 +100,7 @@ async def test_a_call_that_nobody_asked_for_needs_a_permission(tmp_path: Path) -
         assert states == ["in_progress", "completed"]
         ids = {told["toolCallId"] for told in user.shown("tool_call_update")}
         assert ids == {user.shown("tool_call")[0]["toolCallId"]}, "the question becomes the call"
+        assert {told.get("kind") for told in user.shown("tool_call_update")} == {None}
     assert (tmp_path / "notes.txt").read_text() == "bought"
 
 
@@ -223,6 +224,7 @@ async def test_instructions_of_the_project_are_asked_about(tmp_path: Path) -> No
         (asked,) = user.asked
         assert asked["options"] == {"trust": "allow_always", "distrust": "reject_always"}
         assert asked["call"]["content"][0]["content"]["text"] == "Answer in rhymes."
+        assert asked["call"]["kind"] == "other", "none that an editor may allow without asking"
     assert str(project / "AGENTS.md") in agent(tmp_path, "trust", "--list").out
 
 

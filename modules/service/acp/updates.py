@@ -144,6 +144,7 @@ class RunUpdates:
             told["content"] = content
         if waiting := self._asked.get(tool):
             id_, kind = waiting.popleft(), "tool_call_update"
+            del told["kind"]  # the question has told it
         else:
             id_, kind = f"call-{next(self._numbers)}", "tool_call"
         await self._update(kind, {"toolCallId": id_, **told})
