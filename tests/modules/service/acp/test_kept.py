@@ -19,7 +19,9 @@ from tests.command_line import write_profile
 
 
 def kept_in(home: Path) -> KeptSessions:
-    return KeptSessions(load_profile(write_profile(home)), home, lambda *_: None)
+    def unheard(_stage: str, _text: str) -> None: ...
+
+    return KeptSessions(load_profile(write_profile(home)), home, unheard)
 
 
 def page(home: Path, params: Params | None = None) -> JsonObject:
