@@ -17,7 +17,7 @@ from playwright.sync_api import BrowserContext, Page, sync_playwright
 from tests.real.page_visit import LAUNCH_TIMEOUT_MS
 from tests.real.relay import HOST, Relay
 
-WAIT_MS: Final = 20_000
+WAIT_MS: Final = 60_000
 WIDTHS: Final = (360, 800, 1280)
 PARTS: Final = (
     "find out how to hold the first door and how to hold the second door, "
@@ -71,9 +71,9 @@ class Visit:
             lambda answer: self.refused.append(answer.status) if answer.status >= 400 else None,
         )
         page.goto(address or self.url)
-        page.locator("dialog.token input").fill(self.token)
+        page.locator("dialog input").fill(self.token)
         page.keyboard.press("Enter")
-        page.locator("dialog.token").wait_for(state="detached")
+        page.locator("dialog").wait_for(state="detached")
         return page
 
     def _complain(self, text: str) -> None:
@@ -106,10 +106,9 @@ def _token(visit: Visit) -> Found:
     """A wrong token, and then the right one."""
     page = visit.context.new_page()
     page.goto(visit.url)
-    page.locator("dialog.token input").fill("not the token of this")
+    page.locator("dialog input").fill("not the token of this")
     page.keyboard.press("Enter")
-    page.locator("dialog.token input:not(:disabled)").wait_for()
-    again = page.locator("dialog.token").inner_text()
+    again = page.locator("dialog", has_text="not the right one").inner_text()
     page.close()
     return {"asked_again": again}
 
@@ -171,7 +170,7 @@ def _goes_on(visit: Visit, page: Page) -> Found:
     visit.relay.mend()
     page.locator("#banner").wait_for(state="hidden")
     visit.open_gate("first")
-    found["both"] = [answered(each).splitlines()[-1] for each in (page, other)]
+    found["both"] = ["first is open" in answered(each) for each in (page, other)]
     other.close()
     return found
 
@@ -181,7 +180,7 @@ def _questions(page: Page) -> Found:
     ask(page, "book a table")
     page.locator(".asked input").fill("20")
     page.locator(".asked .main").click()
-    wrong = page.locator(".asked [role=alert]").inner_text()
+    wrong = page.locator(".asked input:invalid").evaluate("each => each.validity.rangeOverflow")
     page.locator(".asked input").fill("3")
     page.locator(".asked select").select_option("t")
     page.locator(".asked .main").click()

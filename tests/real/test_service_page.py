@@ -16,8 +16,8 @@ from PIL import Image
 from tests.command_line import ROOT, environment, plan, script, write_profile
 from tests.real.parts import NODE_PACKAGES, PYTHON_PARTS
 
-VISIT_TIMEOUT_SECONDS = 120
-"""It takes about forty."""
+VISIT_TIMEOUT_SECONDS = 300
+"""It takes about twenty on a machine with nothing else to do."""
 
 END_SECONDS = 30
 SERVERS = ROOT / "tests" / "fixtures" / "servers"
@@ -205,11 +205,11 @@ def test_a_run_is_seen_and_answered_in_every_tab_and_goes_on_over_reload_and_los
     assert any("hold" in row for row in found["after"])
     assert found["once"] == ["prices", "go ahead"]
     assert "tries again" in found["lost"]
-    assert found["both"] == ["first is open"] * 2
+    assert found["both"] == [True, True]
 
 
 def test_forms_are_checked_and_addresses_shown_but_not_opened(found: Found) -> None:
-    assert found["wrong"] == "Guests is to be at most 12."
+    assert found["wrong"] is True
     assert "'guests': 3, 'seat': 't'" in found["form"]
     assert "bank.example" in found["address"]
     assert "https://bank.example/grant?id=7" in found["address"]
