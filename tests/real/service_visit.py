@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from playwright.sync_api import BrowserContext, Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page, Route, sync_playwright
 
 from tests.real.page_visit import LAUNCH_TIMEOUT_MS
 from tests.real.relay import HOST, Relay
@@ -42,6 +42,19 @@ given.items.add(new File(["# Notes\\nherons"], name, {type: "text/markdown"})); 
 _ANSWERED: Final = """() => { const last = [...document.querySelectorAll("#log > article")].pop();
 return last && last.matches(".answer:not(.going)"); }"""
 _INLINE: Final = "[...document.querySelectorAll('.parts > .item')].map(each => each.offsetLeft)"
+
+_GROWING: Final = """() => { const seen = {lengths: new Set(), block: null, moved: 0, from: null};
+window.seen = seen;
+const log = document.getElementById("log");
+new MutationObserver(() => {
+  const body = document.querySelector(".going .body");
+  if (!body) { return; }
+  seen.lengths.add(body.textContent.length);
+  if (!seen.block && body.childNodes.length > 9) {
+    seen.block = body.childNodes[4];
+    log.scrollTop = 0;
+  }
+}).observe(log, {subtree: true, childList: true, characterData: true}); }"""
 
 Found = dict[str, object]
 
@@ -206,12 +219,27 @@ def _documents(page: Page) -> Found:
     def drop(name: str) -> None:
         page.dispatch_event("body", "drop", {"dataTransfer": page.evaluate_handle(_FILE, name)})
 
+    late: list[Route] = []
+
+    def hold_first(route: Route) -> None:
+        """Keep the first list back, which has no document yet, until another has come."""
+        if late:
+            route.continue_()
+        else:
+            late.append(route)
+
+    page.route("**/documents?*", hold_first)
     drop("notes.md")
     page.locator("#documents li", has_text="notes.md").wait_for()
+    with page.expect_response("**/documents?*"):
+        late[0].fulfill(json={"documents": [], "is_cut": False})
+    page.unroute("**/documents?*")
+    page.evaluate("fetch('health').then(given => given.text())")  # behind what was drawn of it
+    listed = page.locator("#documents li", has_text="notes.md").count()
     drop("notes.md")
     taken = page.locator("#uploads .trouble")
     taken.wait_for()
-    found: Found = {"taken": taken.inner_text()}
+    found: Found = {"taken": taken.inner_text(), "not_undone": listed}
     page.locator("#uploads button", has_text="Replace it").click()
     page.locator("#uploads li", has_text="added").last.wait_for()
     drop(".hidden")
@@ -242,6 +270,19 @@ def _many(page: Page) -> Found:
     page.locator(".steps .earlier").first.click()
     found["unfolded"] = page.locator(".row").count() - shown
     return found
+
+
+def _written(page: Page) -> Found:
+    """An answer that comes word by word; when there is some of it, somebody scrolls to the top."""
+    page.evaluate(_GROWING)
+    ask(page, "write it out")
+    answered(page)
+    return {
+        "grown": page.evaluate("seen.lengths.size"),
+        "stays": page.evaluate("seen.block.isConnected"),
+        "moved": page.evaluate("document.getElementById('log').scrollTop"),
+        "written": page.locator("article.answer .body").last.locator("> *").count(),
+    }
 
 
 def _stopped(page: Page) -> Found:
@@ -351,6 +392,7 @@ def main(chromium: str, axe: Path, url: str, token: str, gates: Path, folder: Pa
         found |= _picture(page, gates.parent / "picture.png")
         found |= _documents(page)
         found |= _many(page)
+        found |= _written(page)
         found |= _stopped(page)
         found |= _parts(visit, page, axe.read_text(encoding="utf-8"), folder)
         found |= _by_keyboard(page)

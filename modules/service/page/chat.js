@@ -43,6 +43,8 @@ function showState() {
   showTitle();
 }
 function scrolled() {
+  const size = log.clientWidth + " " + log.clientHeight;
+  if (size !== log.size) { log.size = size; keepEndInSight(); return; }  /* the window has scrolled it, as it turned */
   chat.isNear = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR;
   byId("newest").hidden = chat.isNear;
 }

@@ -8,16 +8,17 @@ function ofProfile(sign) {
   return profile ? sign + "profile=" + encodeURIComponent(profile) : "";
 }
 function fillPanel() { return Promise.all([showDocuments(), showServers(), showBudgets()]); }
-/* Puts one item for each of those that the service tells, or why there is none. */
+/* Puts one item for each of those that the service tells, or why there is none. Of two requests the
+   later one counts, whichever is answered first. */
 async function filled(id, path, key, itemOf, none) {
-  const place = byId(id);
+  const place = byId(id), turn = place.turn = {};
   let items;
   try {
     const told = await getJson(path);
     items = told[key].map(itemOf);
     if (!items.length || told.is_cut) { items.push(element("li", "quiet", items.length ? "There are more." : none)); }
   } catch (problem) { items = [element("li", "trouble", problem.message)]; }
-  place.replaceChildren(...items);
+  if (place.turn === turn) { place.replaceChildren(...items); }
 }
 
 const DOCUMENT_STATES = { waiting: "is yet to be read", unreadable: "can't be read" };

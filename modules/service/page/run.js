@@ -225,6 +225,7 @@ function endOfRun(run) {
 }
 function picture({ type, data, words }) {
   const figure = element("figure"), image = element("img", "", undefined, { alt: words });
+  image.addEventListener("load", keepEndInSight);
   image.src = "data:" + type + ";base64," + data;
   figure.append(image, element("figcaption", "quiet", words));
   return figure;
