@@ -362,6 +362,17 @@ def _by_keyboard(page: Page) -> Found:
     return {"example": example, "focused": [first, second, third], "line": line}
 
 
+def _renamed(page: Page) -> Found:
+    page.locator("#search").fill("")
+    current = page.locator("#list li:has([aria-current])")
+    current.hover()
+    current.locator(".tool").first.click()
+    page.locator("dialog input").fill("What shops ask for")
+    page.keyboard.press("Enter")
+    page.locator("#list .choice", has_text="What shops ask for").wait_for()
+    return {"renamed": [page.locator("#title").inner_text(), page.title()]}
+
+
 def _deleted(page: Page) -> Found:
     before = page.locator("#list .choice").count()
     page.locator("#list li").first.hover()
@@ -396,6 +407,7 @@ def main(chromium: str, axe: Path, url: str, token: str, gates: Path, folder: Pa
         found |= _stopped(page)
         found |= _parts(visit, page, axe.read_text(encoding="utf-8"), folder)
         found |= _by_keyboard(page)
+        found |= _renamed(page)
         found |= _deleted(page)
         found |= {"complaints": visit.complaints, "refused": visit.refused}
         found |= {"requests": visit.requests, "url": visit.url}

@@ -193,6 +193,7 @@ def test_dropped_files_become_documents_and_what_can_not_says_why(found: Found, 
     assert found["not_undone"] == 1, "an earlier list that comes late counts no more"
     assert "dot" in found["hidden"]
     assert [re.split(r"\s", each)[0] for each in found["documents"]] == ["notes.md"]
+    assert "is yet to be read" in found["documents"][0]
     assert "math.add" in found["tools"]
     assert found["state"] == "up"
     assert (home / "documents" / "notes.md").read_text(encoding="utf-8") == "# Notes\nherons"
@@ -232,6 +233,11 @@ def test_the_keyboard_alone_goes_everywhere(found: Found) -> None:
     assert found["focused"] == ["message", "message", "message"]
     assert found["example"] == "what can you do?"
     assert found["line"] == "one\n"
+
+
+def test_a_conversation_is_called_as_its_user_says(found: Found) -> None:
+    name = "What shops ask for"
+    assert found["renamed"] == [name, f"{name} · Cortex-R"]
 
 
 def test_a_conversation_is_deleted_when_that_is_meant(found: Found) -> None:

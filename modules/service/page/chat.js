@@ -14,6 +14,7 @@ const chat = {
   isNear: true,  /* the end of the messages is in sight: what comes is scrolled to */
   isUnseen: false,  /* an answer came while nobody saw the tab */
 };
+const hasKeys = matchMedia("(pointer: fine)");
 const log = byId("log"), message = byId("message"), profiles = byId("profile");
 
 function showProblem(words) { byId("problem").textContent = shown(words); }
@@ -250,4 +251,5 @@ function fitMessage() {
   message.style.height = "auto";
   message.style.height = Math.min(message.scrollHeight + 2, window.innerHeight / 3) + "px";
 }
-function isSending(event) { return event.key === "Enter" && !event.shiftKey && !event.isComposing; }
+/* On a phone, whose keyboard has no Shift+Enter, Enter begins a line. */
+function isSending(event) { return event.key === "Enter" && !event.shiftKey && !event.isComposing && hasKeys.matches; }

@@ -21,12 +21,12 @@ async function filled(id, path, key, itemOf, none) {
   if (place.turn === turn) { place.replaceChildren(...items); }
 }
 
-const DOCUMENT_STATES = { waiting: "is yet to be read", unreadable: "can't be read" };
+const DOCUMENT_STATES = { indexed: "", waiting: "is yet to be read", unreadable: "can't be read" };
 function showDocuments() { return filled("documents", "documents" + ofProfile("?"), "documents", documentItem, "No documents yet."); }
-function documentItem(each) {
-  const item = element("li"), state = DOCUMENT_STATES[each.state];
-  item.append(element("bdi", "", each.name), element("span", "quiet size", sizeText(each.size_bytes)));
-  if (state) { item.append(element("p", each.state === "unreadable" ? "trouble" : "quiet waiting", state + (each.problem ? ": " + each.problem : ""))); }
+function documentItem({ name, size_bytes: size, state, why }) {
+  const item = element("li"), words = [DOCUMENT_STATES[state], why].filter(Boolean).join(": ");
+  item.append(element("bdi", "", name), element("span", "quiet size", sizeText(size)));
+  if (words) { item.append(element("p", state === "unreadable" ? "trouble" : "quiet " + state, words)); }
   return item;
 }
 function sizeText(bytes) {

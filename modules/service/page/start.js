@@ -84,7 +84,7 @@ async function look() {
 function beginPage() {
   const kept = sessionStorage.getItem(RUN_KEPT), id = idOfAddress();
   openConversation(id);
-  if (matchMedia("(pointer: fine)").matches) { message.focus(); }  /* on a phone the keyboard would hide the page */
+  if (hasKeys.matches) { message.focus(); }  /* on a phone the keyboard would hide the page */
   if (!id && kept) { follow(makeRun(kept, ""), null, chat.ended); }
   refreshList();
   getJson("profiles").then(showProfiles).catch(() => { /* the one profile does */ });
