@@ -11,7 +11,7 @@ function makeSpan(kind, name, at) {
 }
 function makeRun(id, request) {
   const now = Date.now() / 1000, span = makeSpan("run", request, now);
-  return { id, last: 0, at: now, conversation: null, span, answer: "", isWritten: false, status: "queued", place: null, message: "", isDone: false,
+  return { id, last: 0, at: now, conversation: null, span, answer: "", status: "queued", place: null, message: "", isDone: false,
     problem: null, usage: {}, doing: "", questions: new Map(), parts: new Map(), pictures: [], calls: new Map(),
     root: { span, plan: null, asking: null }, changed: new Set(), counts: { plan: 0, call: 0 } };
 }
@@ -230,7 +230,6 @@ const READ = {
   notice: (run, event, place) => told(run, place.span, event.source || "notice", event, event.text),
   "server.log": (run, event, place) => told(run, within(place), event.server + " says" + (event.level ? " (" + event.level + ")" : ""), event, event.text),
   "response.chunk": (run, event) => {
-    run.isWritten = Boolean(event.more);
     run.answer = (event.restart ? "" : run.answer) + event.content;
     if (event.more) { run.doing = "writing the answer"; } else { endOne(run, run.root, "plan", "ok", event.at); }
   },
