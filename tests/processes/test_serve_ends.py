@@ -3,10 +3,10 @@
 import asyncio
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,7 +19,8 @@ from core.values import JsonObject
 from tests.command_line import ROOT, environment, plan, without_servers
 from tests.core.dispatch.fixture_servers import is_gone
 from tests.modules.service.mcp_door.opening import Era, both_eras, says, text_of
-from tests.processes.test_serve import Serve, Service, chat, events, gate_pid, gated, held, serve
+from tests.modules.service.mcp_door.test_http import HEADERS, INITIALIZE
+from tests.processes.test_serve import Serve, chat, gate_pid, gated, held, serve
 from tests.screens import WAIT_SECONDS, wait_until
 
 __all__ = ["serve"]
@@ -61,6 +62,7 @@ class InTheMiddle:
         self._url = url
         self._era: Era = era
         self.http = httpx2.AsyncClient(base_url=url, timeout=WAIT_SECONDS)
+        self.hears = asyncio.Event()
 
     async def chat(self) -> JsonObject:
         """The last event of a chat."""
@@ -84,9 +86,19 @@ class InTheMiddle:
                 return str(error.code)
 
     async def call(self) -> str:
-        """What a client of MCP is given, by a server that hears of it when the client leaves."""
+        """What a client of MCP is given."""
         async with Client(f"{self._url}/mcp", mode=self._era) as client:
+            await client.list_tools()
             return text_of(await client.call_tool("ask", {"request": "go"}))
+
+    async def listen(self) -> None:
+        """Hear what an MCP server says by itself, up to its end; a cut raises."""
+        opened = await self.http.post("/mcp", json=INITIALIZE, headers=HEADERS)
+        named = {**HEADERS, "mcp-session-id": opened.headers["mcp-session-id"]}
+        async with self.http.stream("GET", "/mcp", headers=named) as response:
+            assert response.status_code == 200
+            self.hears.set()
+            await response.aread()
 
     async def upload(self, rest: asyncio.Event) -> bytes:
         """What is answered to a document, the second half of which comes then or never."""
@@ -135,6 +147,8 @@ async def test_a_signal_gives_everything_under_way_an_end(
         await clients.standing(3)
         queued = group.create_task(clients.chat())
         uploading = group.create_task(clients.upload(rest))
+        group.create_task(clients.listen())
+        await clients.hears.wait()
         stands = await clients.standing(4)
         assert [each["type"] for each in stands] == [*STANDS]
         await asyncio.to_thread(wait_until, lambda: any(tmp_path.rglob(".upload-*")))
@@ -169,3 +183,70 @@ async def test_a_signal_gives_everything_under_way_an_end(
         assert [*(tmp_path / "documents").iterdir()] == []
     assert "Traceback" not in service.stderr
     check_left(tmp_path, processes)
+
+
+def test_a_server_that_is_killed_fails_its_call_and_no_other(serve: Serve, tmp_path: Path) -> None:
+    handled = plan(
+        "try:\n    return f\"FINAL_ANSWER: {await tools.hold(name='door')}\"\n"
+        'except Exception as error:\n    return f"FINAL_ANSWER: told {error}"'
+    )
+    service = serve(*gated(tmp_path, answers=[handled, HOLDS, says("went on"), HOLDS]))
+    client, pid = service.client(), tmp_path / "gates" / "pid"
+    for answer in ("told ", "went on"):
+        with client.stream("POST", "/chat", json={"message": "go"}) as response:
+            rest = held(response)
+            wait_until(pid.exists)  # it is started by the call
+            os.kill(gate_pid(tmp_path), signal.SIGKILL)
+            pid.unlink()
+            told = [*rest]
+        assert [data for name, data in told if name == "tool.error"]
+        assert str(told[-1][1]["answer"]).startswith(answer)
+    (tmp_path / "gates" / "door").touch()
+    assert chat(client)[-1][1]["answer"] == "door is open"
+    processes = processes_of(service.process.pid)
+    assert service.end() == 0
+    check_left(tmp_path, processes)
+
+
+def test_who_reads_one_line_gets_the_address_and_a_service_that_ends_well(tmp_path: Path) -> None:
+    line = [sys.executable, str(ROOT / "agent.py"), "serve", "--port", "0", "--json"]
+    with subprocess.Popen(
+        [*line, *without_servers(tmp_path)],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        url = json.loads(process.stdout.readline())["url"]
+        process.stdout.close()
+        process.stdout = None
+        with httpx2.Client(base_url=url, timeout=WAIT_SECONDS) as client:
+            assert chat(client)[-1][1]["answer"] == "12"
+        process.terminate()
+        _, told = process.communicate(timeout=WAIT_SECONDS)
+    assert process.returncode == 0
+    assert told.decode() == f"[serve] listening on {url}; Ctrl-C ends it\n"
+
+
+@pytest.mark.parametrize(
+    "streams", [">out 2>&-", "2>&1 >out | head -c 1 >begun; exit ${PIPESTATUS[0]}"]
+)
+def test_a_service_to_whose_stderr_nobody_listens_answers_and_ends_well(
+    tmp_path: Path, streams: str
+) -> None:
+    words = [sys.executable, str(ROOT / "agent.py"), "serve", "--port", "0", "--json"]
+    line = f"{shlex.join([*words, *without_servers(tmp_path)])} {streams}"
+    shell = ["bash", "-c", line]
+    with subprocess.Popen(
+        shell, cwd=tmp_path, env=environment(tmp_path), stderr=subprocess.PIPE
+    ) as process:
+        out = tmp_path / "out"
+        wait_until(lambda: out.exists() and out.read_text().endswith("\n"))
+        told = json.loads(out.read_text())
+        with httpx2.Client(base_url=told["url"], timeout=WAIT_SECONDS) as client:
+            assert chat(client)[-1][1]["answer"] == "12"
+        os.kill(told["pid"], signal.SIGTERM)
+        _, complaints = process.communicate(timeout=WAIT_SECONDS)
+    assert (process.returncode, complaints) == (0, b"")
+    assert len(out.read_text().splitlines()) == 1

@@ -143,8 +143,8 @@ async def serve(
                 on_listening()
                 await _until(stop.is_asked, serving)
                 await _drain(runs, stop, setting.drain_seconds, say)
-                server.should_exit = True
-                await serving
+            server.should_exit = True
+            await serving
     return ExitCode.ANSWERED
 
 
