@@ -29,7 +29,10 @@ ASKS = plan('return "CLARIFICATION_NEEDED: which?"')
 HOLDS = plan("return f\"FINAL_ANSWER: {await tools.hold(name='door')}\"")
 STANDS = ("clarify.request", "tool.start", "tool.start", "run.queued")
 INTERRUPTED = ("response.done", "interrupted")
-PUT = b"PUT /documents/a.md HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8\r\n\r\nhalf"
+PUT = (
+    b"PUT /documents/a.md HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+    b"Content-Length: 8\r\n\r\nhalf"
+)
 
 
 def processes_of(pid: int) -> set[int]:
