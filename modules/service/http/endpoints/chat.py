@@ -58,9 +58,14 @@ class ChatEndpoints:
         return JSONResponse(state_of(await self._found(request)))
 
     async def events(self, request: Request) -> Response:
-        """The events of a run behind the last one that the client has seen, and those to come."""
-        after = last_event_id(request)
-        return EventStream(await self._found(request), after)
+        """The events of a run behind the last one that the client has seen, and those to come.
+
+        204 where none will come: a browser's EventSource asks for more until it is told so.
+        """
+        after, run = last_event_id(request), await self._found(request)
+        if run.is_done and run.last_event is not None and after == run.last_event.id:
+            return Response(None, 204)
+        return EventStream(run, after)
 
     async def answer(self, request: Request) -> Response:
         """Answer a question of a run."""

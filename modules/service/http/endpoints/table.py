@@ -140,8 +140,8 @@ def _of_runs(chat: ChatEndpoints) -> tuple[Endpoint, ...]:
             "GET",
             "/runs/{id}/events",
             chat.events,
-            "The events of a run behind the last one that was seen, and those to come. A run that "
-            "a killed service left ends as `interrupted`.",
+            "The events of a run behind the last one that was seen, and those to come; 204 where "
+            "none will. A run that a killed service left ends as `interrupted`.",
             answer_type=EVENTS_TYPE,
             parameters=LAST_SEEN,
             problems=("not-found",),
