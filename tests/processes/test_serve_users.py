@@ -5,7 +5,7 @@ Both do the same, and stand in the middle of it; then each tries every id that t
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Self
@@ -81,8 +81,9 @@ class Visitor:
         self.secret = secret
         self.tap = _Tap()
         bearer = {"Authorization": f"Bearer {token}"}
-        bounds = {"transport": self.tap, "timeout": WAIT_SECONDS}
-        self.http = httpx2.AsyncClient(base_url=url, headers=bearer, **bounds)
+        self.http = httpx2.AsyncClient(
+            base_url=url, headers=bearer, transport=self.tap, timeout=WAIT_SECONDS
+        )
         self._url = url
         self._token = token
         self._stack = AsyncExitStack()
@@ -140,15 +141,16 @@ class Visitor:
                 if line.startswith("data: "):
                     yield json.loads(line.removeprefix("data: "))
 
-    async def _chat(self, body: dict[str, object]) -> str:
+    async def _chat(self, body: Mapping[str, object]) -> str:
         async with self.http.stream("POST", "/chat", json=body) as response:
             await response.aread()
         return response.text
 
     async def _completion(self) -> str:
-        messages = [{"role": "user", "content": f"mind {self.secret}"}]
         async with openai.AsyncOpenAI(base_url=f"{self._url}/v1", api_key=self._token) as client:
-            told = await client.chat.completions.create(model="cortex-r", messages=messages)  # pyright: ignore[reportArgumentType]
+            told = await client.chat.completions.create(
+                model="cortex-r", messages=[{"role": "user", "content": f"mind {self.secret}"}]
+            )
         return str(told.choices[0].message.content)
 
     async def try_all(self, other: "Visitor") -> None:

@@ -36,7 +36,8 @@ def main(chromium: str, url: str, run: str, gates: Path, names: Sequence[str]) -
     relay = Relay(int(url.rpartition(":")[2]))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, timeout=LAUNCH_TIMEOUT_MS)
-        page = browser.new_page()
+        context = browser.new_context(viewport={"width": 800, "height": 600}, color_scheme="light")
+        page = context.new_page()
         page.set_default_timeout(WAIT_MS)
         page.goto(f"http://{HOST}:{relay.port}/")
         page.evaluate(_FOLLOW, [run, names])
