@@ -25,8 +25,8 @@ _FOLLOW: Final = """([run, names]) => {
   for (const name of names)
     source.addEventListener(name, told => heard.push([Number(told.lastEventId), name,
       JSON.parse(told.data).type]));
+  window.calls = () => heard.filter(([, name]) => name === "tool.start").length;
 }"""
-_STANDS: Final = "count => heard.filter(([, name]) => name === 'tool.start').length === count"
 _IS_LOST: Final = "() => losses > 0 && source.readyState === EventSource.CONNECTING"
 _IS_OVER: Final = "() => source.readyState === EventSource.CLOSED"
 
@@ -41,13 +41,13 @@ def main(chromium: str, url: str, run: str, gates: Path, names: Sequence[str]) -
         page.set_default_timeout(WAIT_MS)
         page.goto(f"http://{HOST}:{relay.port}/")
         page.evaluate(_FOLLOW, [run, names])
-        page.wait_for_function(_STANDS, arg=1)
+        page.wait_for_function("() => calls() === 1")
         before = page.evaluate("heard.length")
         relay.cut()
         page.wait_for_function(_IS_LOST)
         (gates / "first").touch()
         relay.mend()
-        page.wait_for_function(_STANDS, arg=2)
+        page.wait_for_function("() => calls() === 2")
         (gates / "second").touch()
         page.wait_for_function(_IS_OVER)  # nobody closes it but the service, by 204
         found = {"before": before, "heard": page.evaluate("heard")}
