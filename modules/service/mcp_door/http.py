@@ -29,7 +29,6 @@ CONNECTIONS_MAX: Final = 1_000
 IDLE_SECONDS: Final = 30 * 60.0
 """One that is not used for so long ends; its client begins anew."""
 
-
 LAST_WORDS_SECONDS: Final = 2.0
 """So long the ends of calls may take to be sent."""
 

@@ -122,6 +122,8 @@ async def followed(service: Served, run: str, seen: Sequence[Told]) -> list[Told
     await answer(service.client, seen[-1])
     last = {"Last-Event-ID": str(seen[-1].id)}
     async with service.client.stream("GET", f"/runs/{run}/events", headers=last) as response:
+        if response.status_code == 204:
+            return heard
         async for event in told(response):
             heard.append(event)
             await answer(service.client, event)
