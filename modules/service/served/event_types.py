@@ -224,6 +224,8 @@ class QuestionDocument(TypedDict):
     form: JsonObject
     url: str | None
     default: str | None
+    tool: str
+    step: str
 
 
 class ClarifyRequest(EventBase):

@@ -125,7 +125,7 @@ async def test_no_piece_of_a_secret_is_kept(tmp_path: Path) -> None:
     async with serving(replace(made, redactor=redactor)) as runs:
         run = await runs.start(OWNER, "tell me")
         events = await heard(run)
-        lines = log_file(runs.home(OWNER), run.id).read_text().splitlines()
+        lines = log_file(runs.pool.home(OWNER), run.id).read_text().splitlines()
     assert put_together(chunks_of(events)) == f"it is {phrase} indeed"
     assert "bravo" not in "".join(lines)
     kept = [fields for _, name, fields in map(json.loads, lines[1:]) if name == CHUNK]
