@@ -1,7 +1,5 @@
 """Task graphs for tests: small ones written by hand, and random ones."""
 
-from random import Random
-
 from hypothesis import strategies as st
 
 from core.team.graph import Subtask, TaskGraph
@@ -21,8 +19,8 @@ def subtask(id_: str, description: str = "", *after: str, critical: bool = False
 def random_graphs(draw: st.DrawFn, most: int = 200) -> TaskGraph:
     """Graphs without cycles, their subtasks in any order."""
     size = draw(st.integers(1, most))
-    # One drawn number each: drawn one by one, they took nearly all the time of these tests.
-    random = Random(draw(st.integers(0, 2**32 - 1)))
+    # One seed is drawn: numbers drawn one by one took nearly all the time of these tests.
+    random = draw(st.randoms(use_true_random=True))
     subtasks = [
         Subtask(
             f"t{number}",
