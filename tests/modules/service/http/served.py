@@ -17,6 +17,7 @@ from core.values import JsonObject
 from modules.service.agents import AgentSetting
 from modules.service.http.app import http_app
 from modules.service.http.connections import BoundedProtocol
+from modules.service.http.endpoints.table import Service
 from modules.service.http.guard import GuardSetting
 from modules.service.http.metrics import Metrics
 from modules.service.http.serving import http_server, listen, url_of
@@ -68,7 +69,12 @@ def gate_server(gates: Path) -> str:
 
 
 def agents_of(
-    home: Path, replies: Sequence[object], *servers: str, documents: str = "", budgets: str = ""
+    home: Path,
+    replies: Sequence[object],
+    *servers: str,
+    documents: str = "",
+    budgets: str = "",
+    approve: Sequence[str] = ("gate.hold",),
 ) -> AgentSetting:
     """What agents are made of: these servers, and a model that replies so.
 
@@ -88,7 +94,7 @@ def agents_of(
         environ=NO_MODEL_SERVER,
         redactor=Redactor({}),
         model=script(home, replies),
-        approve=["gate.hold"],
+        approve=approve,
     )
 
 
@@ -117,13 +123,15 @@ async def served(
     queue_max: int = 4,
     documents: str = "",
     budgets: str = "",
+    approve: Sequence[str] = ("gate.hold",),
 ) -> AsyncGenerator[Served]:
     """The whole service; its client fails rather than wait for ever."""
-    agents = agents_of(home, replies, *servers, documents=documents, budgets=budgets)
+    more = {"documents": documents, "budgets": budgets}
+    agents = agents_of(home, replies, *servers, **more, approve=approve)
     metrics = Metrics()
     async with AgentPool(agents, asyncio.get_running_loop().time) as pool:
         runs = Runs(pool, runs_max=runs_max, queue_max=queue_max, on_event=metrics.hear)
-        app = http_app(runs, GuardSetting(tokens or Tokens(), agents.redactor), metrics)
+        app = http_app(Service(runs, metrics), GuardSetting(tokens or Tokens(), agents.redactor))
         async with (
             listening(app) as url,
             httpx2.AsyncClient(base_url=url, timeout=WAIT_SECONDS) as client,
