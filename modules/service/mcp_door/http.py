@@ -1,23 +1,20 @@
-"""The door over Streamable HTTP: a route for a web server, `/mcp` say.
+"""The door over Streamable HTTP: what a web server has at a path, `/mcp` say.
 
 Who calls, and whether it may, is the web server's to know; so are Host, Origin and CORS.
 """
 
 import asyncio
-from collections.abc import Callable
-from contextlib import AsyncExitStack
-from types import TracebackType
-from typing import Final, Self
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from core.base.frozen import frozen
-from modules.service.mcp_door.asking import Caller
 from modules.service.mcp_door.door import CALLER, McpDoor
+from modules.service.mcp_door.work import Caller
 from modules.service.served.runs import Draining
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -34,47 +31,39 @@ LAST_WORDS_SECONDS: Final = 2.0
 
 
 class McpHttp:
-    """Requests to `/mcp`; `async with` bounds the connections, and the door's calls."""
+    """An ASGI application; `caller_of` says who calls, who may."""
 
-    def __init__(self, door: McpDoor) -> None:
+    def __init__(self, door: McpDoor, caller_of: Callable[[Scope], Caller]) -> None:
         """Open nothing."""
         self._door = door
+        self._caller_of = caller_of
         self._manager = StreamableHTTPSessionManager(
             door.server,
             session_idle_timeout=IDLE_SECONDS,
             max_request_body_size=BODY_BYTES_MAX,
             max_sessions=CONNECTIONS_MAX,
         )
-        self._stack = AsyncExitStack()
         self._requests: set[asyncio.Task[object]] = set()
         self._has_ended = False
 
-    async def __aenter__(self) -> Self:
-        """Take requests from now on; ends in the task that it was entered in."""
-        await self._stack.enter_async_context(self._manager.run())
-        self._stack.push_async_callback(self._answered)
-        await self._stack.enter_async_context(self._door)
-        return self
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Within the `with`, requests are taken.
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End what is answered, and when that is told, all connections."""
-        self._has_ended = True
-        await self._stack.aclose()
+        With it the door's calls end, and when that is told, all connections.
+        """
+        async with self._manager.run():
+            try:
+                async with self._door:
+                    try:
+                        yield
+                    finally:
+                        self._has_ended = True
+            finally:
+                if self._requests:
+                    await asyncio.wait(self._requests, timeout=LAST_WORDS_SECONDS)
 
-    async def _answered(self) -> None:
-        if self._requests:
-            await asyncio.wait(self._requests, timeout=LAST_WORDS_SECONDS)
-
-    def route(self, path: str, caller_of: Callable[[Scope], Caller]) -> Route:
-        """What answers below a path; `caller_of` says who calls, who may."""
-        return Route(path, _Endpoint(self, caller_of))
-
-    async def handle(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request of somebody who may call; one user never gets at another's session.
 
         Raises:
@@ -82,6 +71,7 @@ class McpHttp:
         """
         if self._has_ended:
             raise Draining("the service ends; try again in a while")
+        caller = self._caller_of(scope)
         token = AccessToken(token="", client_id=f"{caller.user.name}/{caller.profile}", scopes=[])
         named = {**scope, "user": AuthenticatedUser(token), CALLER: caller}
         task = asyncio.current_task()
@@ -89,14 +79,3 @@ class McpHttp:
             self._requests.add(task)
             task.add_done_callback(self._requests.discard)
         await self._manager.handle_request(named, receive, send)
-
-
-@frozen
-class _Endpoint:
-    """Takes requests of every method, which an ASGI application does and a function does not."""
-
-    http: McpHttp
-    caller_of: Callable[[Scope], Caller]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.http.handle(self.caller_of(scope), scope, receive, send)

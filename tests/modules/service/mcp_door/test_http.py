@@ -11,8 +11,8 @@ from mcp.client.session import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
 from starlette.types import Message
 
-from modules.service.mcp_door.asking import Caller
 from modules.service.mcp_door.http import BODY_BYTES_MAX, McpHttp
+from modules.service.mcp_door.work import Caller
 from modules.service.pool import user_named
 from modules.service.served.runs import Draining
 from tests.modules.service.mcp_door.opening import (
@@ -129,10 +129,11 @@ async def test_a_request_that_comes_too_late_is_told_that_the_service_ends(tmp_p
         sent.append(message)
 
     async with open_door(tmp_path) as door:
-        async with McpHttp(door) as http:
+        http = McpHttp(door, lambda _: Caller())
+        async with http.running():
             pass
         with pytest.raises(Draining):
-            await http.handle(Caller(), {"type": "http", "method": "POST"}, receive, send)
+            await http({"type": "http", "method": "POST"}, receive, send)
     assert sent == []
 
 
