@@ -45,6 +45,7 @@ from tests.modules.service.made import (
     serving,
     setting,
     settled,
+    unasked,
     until,
     with_seconds,
 )
@@ -184,7 +185,7 @@ class TestCancelling:
         made = setting(tmp_path, [says("x"), says("x")], more="budgets: {day: {tokens: 1000000}}\n")
         async with serving(made) as runs:
             await heard(await runs.start(OWNER, "hm", conversation_id="notes"))
-            async with runs.pool.conversation(OWNER, "default", "notes") as conversation:
+            async with runs.pool.conversation(OWNER, "default", "notes", unasked) as conversation:
 
                 async def nobody(event: Event) -> None:
                     """Hear an event."""
