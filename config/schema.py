@@ -558,8 +558,7 @@ class AgentProfile(Section):
 
     def with_strategy(self, **changed: str | int) -> Self:
         """The same with other values in its strategy."""
-        strategy = self.strategy.model_copy(update=changed)
-        return self.model_copy(update={"strategy": strategy})
+        return self.model_copy(update={"strategy": self.strategy.model_copy(update=changed)})
 
     @field_validator("mcp_servers")
     @classmethod
