@@ -148,6 +148,12 @@ class TestARun:
         assert (run.outcome.answer, run.outcome.steps) == ("hi", ())
         assert run.characters > 500
 
+    async def test_help_is_told_as_an_answer_is(self, tmp_path: Path) -> None:
+        async with serving(setting(tmp_path, [])) as runs:
+            events = await heard(await runs.start(OWNER, "hello"))
+        [chunk] = [event.data for event in events if event.name == "response.chunk"]
+        assert chunk["content"] == end_of(events)["answer"]
+
 
 class TestCancelling:
     async def test_before_it_begins(self, tmp_path: Path) -> None:
