@@ -28,6 +28,7 @@ from modules.cli.parser import (
     add_source_options,
     looks_like_option,
     seconds,
+    whole_number,
     with_graph_files,
 )
 from modules.cli.surroundings import Options, Run, Surroundings
@@ -129,6 +130,8 @@ OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
 """What stdout gets: the bare answer, one object a request, or an object for each event too."""
 
 _OUTPUT_FORMATS: dict[str, OutputFormat] = {name: name for name in get_args(OutputFormat)}
+
+TOKENS_MAX: Final = 10**12 - 1
 
 STEPS_MAX: Final = 50
 """As `strategy.max_steps` of a profile."""
@@ -287,24 +290,6 @@ def _dollars(text: str) -> float:
     return amount
 
 
-def _tokens(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 12 or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0, such as 20000")
-    return int(text)
-
-
-def _steps(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:9]) <= STEPS_MAX:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {STEPS_MAX}")
-    return int(text)
-
-
-def _seed(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 10 or int(text) > SEED_MAX:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 to {SEED_MAX}")
-    return int(text)
-
-
 def _tool_names(text: str) -> list[str]:
     if names := [name for part in text.split(",") if (name := part.strip())]:
         return names
@@ -365,7 +350,10 @@ def add_request_options(parser: OptionsParser) -> None:
         "--max-cost", metavar="USD", type=_dollars, help="what the request may cost, in US dollars"
     )
     parser.add_argument(
-        "--max-tokens", metavar="N", type=_tokens, help="tokens that it may use, read and written"
+        "--max-tokens",
+        metavar="N",
+        type=whole_number(1, TOKENS_MAX, "whole number above 0, such as 20000"),
+        help="tokens that it may use, read and written",
     )
     add_source_options(parser)
     add_approve_option(parser)
@@ -413,7 +401,10 @@ def add_request_options(parser: OptionsParser) -> None:
         "and may repair it once; else there is no answer",
     )
     parser.add_argument(
-        "--max-steps", metavar="N", type=_steps, help="steps that the request may take (1 to 50)"
+        "--max-steps",
+        metavar="N",
+        type=whole_number(1, STEPS_MAX),
+        help=f"steps that the request may take (1 to {STEPS_MAX})",
     )
     parser.add_argument(
         "--timeout",
@@ -435,7 +426,7 @@ def add_request_options(parser: OptionsParser) -> None:
     parser.add_argument(
         "--seed",
         metavar="N",
-        type=_seed,
+        type=whole_number(0, SEED_MAX),
         help="have the model draw with this seed, where it takes one (see docs/models.md)",
     )
     beside = parser.add_mutually_exclusive_group()

@@ -12,13 +12,13 @@ from config.mcp_file import SECTIONS, add_server
 from config.schema import profile_of
 from config.server_list import server_list
 from config.servers import server_id_of
-from config.settings import SettingsError, read_text
+from config.settings import Places, SettingsError, read_text
 from config.texts import TextProblem, load_commented_json
 from config.yaml_edit import with_value
 from core.base.files import FileTooLarge, make_private_folder, read_regular, write_atomically
 from core.base.frozen import frozen
 from core.base.text import counted
-from core.errors import ExitCode, StorageError, UsageError, UserError
+from core.errors import ExitCode, UsageError, UserError, storing
 from core.values import Json, JsonObject
 from modules.cli.auth import set_key
 from modules.cli.doctor import diagnose
@@ -40,6 +40,9 @@ OTHERS: Final = (
 
 OTHERS_BYTES_MAX: Final = 16 * 1024 * 1024
 """Claude Code keeps more than its configuration in its file."""
+
+_BACKUP_SUFFIX: Final = ".before"
+"""Of a profile as it was before its first change."""
 
 _FOLDERS: Final = ("Documents", "documents", "Dokumente")
 
@@ -94,7 +97,7 @@ def initialise(around: Surroundings, ask: Callable[[str], str] = input) -> ExitC
         StorageError: a file can't be written.
     """
     options, places = around.options, around.places
-    file: Path = options.profile or places.home / "config" / "profiles.yaml"
+    file: Path = options.profile or own_profile(places)
     if file.exists():
         raise UsageError(f"{file} is there already; change it with: agent.py config set KEY VALUE")
     around.options.profile = None  # what it begins with is the profile that ships
@@ -234,12 +237,26 @@ def _write(around: Surroundings, proposal: Proposal) -> None:
         except SettingsError as error:
             around.complaints.say("config", f"not imported: {error}")
     server_list(profile, places, proposal.file, (), around.environ)
-    try:
-        make_private_folder(proposal.file.parent)
-        write_atomically(proposal.file, text.encode())
-    except OSError as error:
-        why = error.strerror or error
-        raise StorageError(f"{proposal.file}: can't be written: {why}") from error
+    write_profile(proposal.file, text)
+
+
+def own_profile(places: Places) -> Path:
+    """Where the user's own profile lies, or will."""
+    return places.home / "config" / "profiles.yaml"
+
+
+def write_profile(file: Path, text: str) -> None:
+    """Replace the file as a whole; what it was before the first change is kept beside it.
+
+    Raises:
+        StorageError: it can't be written.
+    """
+    backup = file.with_name(f"{file.name}{_BACKUP_SUFFIX}")
+    with storing(file):
+        make_private_folder(file.parent)
+        if file.exists() and not backup.exists():
+            write_atomically(backup, file.read_bytes())
+        write_atomically(file, text.encode(), keeps_mode=True)
 
 
 def _would(proposal: Proposal) -> str:

@@ -4,7 +4,6 @@ On the command line it takes this process's place: the terminal, Ctrl-C and the 
 then its own, and nothing is left behind whatever happens to it. At the prompt it is a child.
 """
 
-import argparse
 import asyncio
 import json
 import os
@@ -22,7 +21,7 @@ from config.server_list import documents_environment, web_environment
 from config.settings import Places
 from core.base.frozen import frozen
 from core.errors import ExitCode
-from modules.cli.parser import Action, CommandParser, Misused, read_action
+from modules.cli.parser import Action, CommandParser, Misused, read_action, whole_number
 from modules.cli.surroundings import Options, Surroundings
 
 _HELP: Final = """\
@@ -183,9 +182,8 @@ def _add_paths(parser: CommandParser) -> None:
 
 def _add_search(parser: CommandParser) -> None:
     parser.add_argument("query", metavar="WORDS", nargs="+", help="a question, or words")
-    parser.add_argument(
-        "-k", "--top-k", metavar="N", type=_passages, default=5, help="passages (5)"
-    )
+    passages = whole_number(1, PASSAGES_MAX)
+    parser.add_argument("-k", "--top-k", metavar="N", type=passages, default=5, help="passages (5)")
     parser.add_argument("--file", metavar="FILE", help="only in this document, as listed")
     parser.add_argument(
         "--mode",
@@ -198,12 +196,6 @@ def _add_search(parser: CommandParser) -> None:
 def _add_removal(parser: CommandParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a document, as listed")
     parser.add_argument("--yes", action="store_true", help="don't ask")
-
-
-def _passages(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= PASSAGES_MAX:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {PASSAGES_MAX}")
-    return int(text)
 
 
 _ACTIONS: Final = {

@@ -9,7 +9,14 @@ from core.errors import ExitCode
 from modules.cli.mcp_edit import add, disable, enable, remove
 from modules.cli.mcp_list import list_servers
 from modules.cli.mcp_logs import show_log
-from modules.cli.parser import END_OF_OPTIONS, Action, CommandParser, read_action, seconds
+from modules.cli.parser import (
+    END_OF_OPTIONS,
+    Action,
+    CommandParser,
+    read_action,
+    seconds,
+    whole_number,
+)
 from modules.cli.surroundings import Options, Surroundings
 
 LOG_LINES_SHOWN: Final = 20
@@ -82,7 +89,7 @@ def _add_log(parser: CommandParser) -> None:
         "-n",
         "--lines",
         metavar="LINES",
-        type=_line_count,
+        type=whole_number(0, LOG_LINES_MAX, f"number of lines from 0 to {LOG_LINES_MAX:,}"),
         default=LOG_LINES_SHOWN,
         help=f"how many lines ({LOG_LINES_SHOWN})",
     )
@@ -133,14 +140,6 @@ def _variable(text: str) -> tuple[str, str]:
     if not equals or not name:
         raise argparse.ArgumentTypeError("a variable is NAME=value")
     return name, value
-
-
-def _line_count(text: str) -> int:
-    if not text.isdecimal() or len(text) > len(str(LOG_LINES_MAX)) or int(text) > LOG_LINES_MAX:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is no number of lines from 0 to {LOG_LINES_MAX:,}"
-        )
-    return int(text)
 
 
 _ACTIONS: Final = {

@@ -47,14 +47,8 @@ class _Row:
 def list_servers(around: Surroundings) -> ExitCode:
     """Print all servers, those that are switched off behind the others."""
     around.tell_notes()
-    rows, problems = server_table(around)
-    if around.options.json:
-        around.print_json([_document(row, around) for row in _rows(around)])
-    elif not rows[1:]:
-        around.print(NOTHING_CONFIGURED)
-    else:
-        around.print_table(rows, problems)
-    return ExitCode.ANSWERED
+    documents = [_document(row, around) for row in _rows(around)]
+    return around.report_rows(documents, *server_table(around), NOTHING_CONFIGURED)
 
 
 def server_table(around: Surroundings) -> tuple[list[Sequence[str]], list[str]]:

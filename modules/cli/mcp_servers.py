@@ -108,12 +108,9 @@ async def show_status(around: Surroundings) -> ExitCode:
     async with opened(specs, around, display, use_cached_tools=False, tries_all=True) as dispatcher:
         await dispatcher.initialize()
         statuses = [_seen(status, dispatcher) for status in dispatcher.status()]
-    if around.options.json:
-        around.print_json([_status_document(status, around) for status in statuses])
-    elif not statuses:
-        around.print(NOTHING_CONFIGURED)
-    else:
-        around.print_table(_status_rows(statuses), _status_problems(statuses))
+    documents = [_status_document(status, around) for status in statuses]
+    rows, problems = _status_rows(statuses), _status_problems(statuses)
+    around.report_rows(documents, rows, problems, NOTHING_CONFIGURED)
     failed = any(status.state == "failed" for status in statuses)
     return ExitCode.WORLD_FAILED if failed else ExitCode.ANSWERED
 

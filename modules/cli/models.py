@@ -246,19 +246,15 @@ def list_models(around: Surroundings) -> ExitCode:
             reason = str(error)
     # It may be none of the rows: a script is not listed.
     answering = next((row for row in rows if row.backend_name == name), None)
-    if options.json:
-        answers: JsonObject = {"model": name, "reason": reason, "notes": [*notes]}
-        document: JsonObject = {
-            "answers": answers,
-            "models": [_row_document(row, is_answering=row is answering) for row in rows],
-            "prices_as_of": models.prices_as_of,
-        }
-        around.print_json(around.redactor.object(document))
-        return ExitCode.ANSWERED
+    document: JsonObject = {
+        "answers": {"model": name, "reason": reason, "notes": [*notes]},
+        "models": [_row_document(row, is_answering=row is answering) for row in rows],
+        "prices_as_of": models.prices_as_of,
+    }
     none = "" if name is not None else "none, as things are set: "
     table = model_table(rows, answering, is_verbose=options.verbose)
-    around.print_table(table, ["", f"answers: {none}{reason}", *notes, prices_told(models)])
-    return ExitCode.ANSWERED
+    below = ["", f"answers: {none}{reason}", *notes, prices_told(models)]
+    return around.report_rows(around.redactor.object(document), table, below)
 
 
 def model_table(

@@ -349,6 +349,19 @@ def seconds(text: str) -> float:
     return found
 
 
+def whole_number(least: int, most: int, what: str = "") -> Callable[[str], int]:
+    """What reads a number between these; `what` a word that is none has to be, in a message."""
+
+    def read(text: str) -> int:
+        is_number = text.isascii() and text.isdigit() and len(text) <= len(str(most))
+        if not is_number or not least <= int(text) <= most:
+            meant = what or f"whole number from {least} to {most}"
+            raise argparse.ArgumentTypeError(f"{text!r} is no {meant}")
+        return int(text)
+
+    return read
+
+
 def _tool_name(text: str) -> str:
     if not text.strip() or "," in text or any(map(str.isspace, text.strip())):
         raise argparse.ArgumentTypeError(

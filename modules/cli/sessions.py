@@ -9,18 +9,25 @@ from typing import Final
 
 from core.base.clock import moment
 from core.base.memory.exchanges import dated_exchanges, title_of
-from core.base.text import one_line
+from core.base.text import counted, one_line
 from core.errors import ExitCode, StorageError, UsageError
 from core.team.graph import GraphOutcome
 from core.turn import MemoryItem
-from core.values import Json
-from modules.cli.parser import Action, CommandParser, looks_like_option, read_action
+from core.values import Json, JsonObject
+from modules.cli.parser import (
+    Action,
+    CommandParser,
+    looks_like_option,
+    read_action,
+    whole_number,
+)
 from modules.cli.sessions_markdown import answer_text, asked_text, session_markdown
 from modules.cli.sessions_search import FOUND, search_sessions
 from modules.cli.stats import add_arguments, show_statistics
 from modules.cli.surroundings import Options, Surroundings
+from modules.cli.trace import kept_sessions, session_named
 from modules.session.history import runs_in
-from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary
+from modules.session.kept import SUMMARY_HEADS, SessionSummary
 from modules.session.records import storable
 from modules.session.team_items import graph_outcome
 from modules.terminal.answer import graph_document, plain_json
@@ -56,31 +63,28 @@ def parse(words: Sequence[str], program: str = "agent.py") -> Options:
 
 def list_sessions(around: Surroundings) -> ExitCode:
     """Those that were used last, newest first; only the files that are shown are read."""
-    kept = _kept(around)
+    kept = kept_sessions(around)
     ids = kept.ids()
     count: int = len(ids) if around.options.all else around.options.limit
     found = [*kept.summaries(ids[:count])]
-    if around.options.json:
-        documents: list[Json] = [_summary(each, around) for each in found]
-        around.print_json(documents)
-    elif not ids:
-        around.print(f"no session is kept in {kept.folder} yet")
-    else:
-        more = len(ids) - count
-        below = [f"and {more:,} more: --all shows them"] if more > 0 else []
-        around.print_table([SUMMARY_HEADS, *(each.cells for each in found)], below)
-    return ExitCode.ANSWERED
+    more = len(ids) - count
+    return around.report_rows(
+        [_summary(each, around) for each in found],
+        [SUMMARY_HEADS, *(each.cells for each in found)],
+        [f"and {more:,} more: --all shows them"] if more > 0 else [],
+        none=f"no session is kept in {kept.folder} yet" if not ids else None,
+    )
 
 
 def show_session(around: Surroundings) -> ExitCode:
     """Its requests with their answers, and when each was asked."""
-    session_id, items = _found(around)
+    session_id, items = session_named(around)
     return around.report(_document(session_id, items, around), _as_text(session_id, items, around))
 
 
 def export_session(around: Surroundings) -> ExitCode:
     """The session to stdout: as markdown, a page of HTML, or JSON with every item."""
-    session_id, items = _found(around)
+    session_id, items = session_named(around)
     if around.options.json:
         stored = [storable(item.model_dump(exclude_none=True)) for item in items]
         around.print_json(around.redactor.json(stored))
@@ -98,7 +102,7 @@ def rename_session(around: Surroundings) -> ExitCode:
         UsageError: no such session, or no title.
         StorageError: the title could not be written.
     """
-    kept = _kept(around)
+    kept = kept_sessions(around)
     session_id = kept.find(around.options.session)
     # Secrets first: half of one, cut off, would not be found any more.
     title = one_line(around.redactor.text(" ".join(around.options.title)), TITLE_CHARACTERS_MAX)
@@ -115,7 +119,7 @@ def delete_session(around: Surroundings) -> ExitCode:
         UsageError: no such session, or nobody said --yes.
         StorageError: it can't be deleted.
     """
-    kept = _kept(around)
+    kept = kept_sessions(around)
     session_id = kept.find(around.options.session)
     if not around.options.yes:
         raise UsageError(
@@ -128,7 +132,7 @@ def delete_session(around: Surroundings) -> ExitCode:
 
 def prune_sessions(around: Surroundings) -> ExitCode:
     """Delete all sessions that were last used before a time; with `dry_run`, only name them."""
-    kept = _kept(around)
+    kept = kept_sessions(around)
     before = time.time() - around.options.older_than
     old: list[str] = []
     for session_id in kept.ids():
@@ -150,21 +154,8 @@ def prune_sessions(around: Surroundings) -> ExitCode:
 def _report_pruned(around: Surroundings, old: list[str], deleted: list[str]) -> ExitCode:
     told = old if around.options.dry_run else deleted
     done = "would be deleted" if around.options.dry_run else "deleted"
-    count = "1 session" if len(told) == 1 else f"{len(told):,} sessions"
-    return around.report(
-        {"deleted": [*deleted], "old": [*old]}, "\n".join([*told, f"{count} {done}"])
-    )
-
-
-def _kept(around: Surroundings) -> KeptSessions:
-    around.redactor.mask(around.profile.memory.mask)
-    return KeptSessions(around.profile, around.places.home, around.complaints.say)
-
-
-def _found(around: Surroundings) -> tuple[str, list[MemoryItem]]:
-    kept = _kept(around)
-    session_id = kept.find(around.options.session)
-    return session_id, kept.items(session_id)
+    document: JsonObject = {"deleted": [*deleted], "old": [*old]}
+    return around.report(document, "\n".join([*told, f"{counted(len(told), 'session')} {done}"]))
 
 
 def _summary(each: SessionSummary, around: Surroundings) -> Json:
@@ -240,10 +231,7 @@ def _age(text: str) -> float:
     return int(number) * _UNITS[unit]
 
 
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 6 or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
-    return int(text)
+_count = whole_number(1, 999_999, "whole number above 0")
 
 
 def _add_list(parser: CommandParser) -> None:

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import gc
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -112,12 +113,36 @@ class Surroundings:
         if not self.options.quiet:
             self.complaints.say(stage, text)
 
+    @property
+    def columns(self) -> int | None:
+        """How wide the terminal is that stdout is; None where it is none."""
+        return shutil.get_terminal_size().columns if self.stdout.isatty() else None
+
     def report(self, document: Json, text: str) -> ExitCode:
         """What was done, to stdout: as JSON where that is wanted, else in words."""
         if self.options.json:
             self.print_json(document)
         else:
             self.print(text)
+        return ExitCode.ANSWERED
+
+    def report_rows(
+        self,
+        document: Json,
+        rows: Sequence[Sequence[str]],
+        below: Sequence[str] = (),
+        none: str | None = None,
+    ) -> ExitCode:
+        """What there is, to stdout: as JSON where that is wanted, else as `print_table` has it.
+
+        Where there are only heads, `none` stands for them.
+        """
+        if self.options.json:
+            self.print_json(document)
+        elif none is not None and len(rows) == 1:
+            self.print(none)
+        else:
+            self.print_table(rows, below)
         return ExitCode.ANSWERED
 
     def print(self, text: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from core.base.text import did_you_mean, near_names
-from core.errors import ExitCode, StorageError, UsageError
+from core.errors import ExitCode, UsageError, storing
 from core.provenance.permissions import Permission, named_permission
 from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
 from modules.terminal.asking.quoting import target_text
@@ -110,10 +110,8 @@ async def _forget(at: AtPrompt, which: str) -> None:
         gone = [each for each in all_held if which in ("all", each.tool)]
     if not gone:
         raise UsageError(f"nothing is allowed under {which!r}; /permissions shows what is")
-    try:
+    with storing(held.file):
         await asyncio.to_thread(held.forget, gone)
-    except OSError as error:
-        raise StorageError(f"{held.file} can't be written: {error.strerror or error}") from error
     at.say("tool", at.redact("\n".join(f"no longer allowed: {_line(each)}" for each in gone)))
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from core.base.files import write_atomically
 from core.base.text import counted
-from core.errors import ExitCode, StorageError, UsageError
+from core.errors import ExitCode, UsageError, storing
 from core.team.whiteboard import board_text
 from core.turn import Usage
 from core.version import __version__
@@ -204,10 +204,8 @@ def _write(name: str, text: str, *, may_replace: bool) -> Path:
     if os.path.lexists(file) and not (may_replace and file.is_file()):
         hint = "add --force to replace it" if file.is_file() else "it is no file: name another"
         raise UsageError(f"{file} is there already; {hint}")
-    try:
+    with storing(file):
         write_atomically(file, f"{text}\n".encode(errors="replace"), keeps_mode=True)
-    except OSError as error:
-        raise StorageError(f"{file} can't be written: {error.strerror or error}") from error
     return file
 
 
