@@ -17,10 +17,10 @@ from core.tools.spec import ToolSpec
 from core.turn import ToolCall
 from core.values import JsonObject
 from modules.cli.call_arguments import read_input, read_pairs
+from modules.cli.composition import display_for, opened
 from modules.cli.mcp_list import NOTHING_CONFIGURED
 from modules.cli.parser import command_parser, read_words, seconds
 from modules.cli.result_output import call_document, result_text, write_output
-from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Options, Surroundings
 from modules.planning.prompt.stubs import tool_signature
 from modules.terminal.progress import Progress

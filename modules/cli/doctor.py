@@ -22,12 +22,12 @@ from core.version import __version__
 from modules.cli.doctor_configuration import (
     documents_checks,
     file_checks,
+    model_checks,
     readable,
     server_checks,
     web_checks,
 )
 from modules.cli.doctor_findings import Check, State, check_document, checks_text, exit_code
-from modules.cli.doctor_models import model_checks
 from modules.cli.parser import command_parser, read_words
 from modules.cli.surroundings import Options, Surroundings
 from modules.sandbox import Sandbox, SandboxLimits, limits_of

@@ -27,7 +27,6 @@ from core.team.graph import TaskGraph
 from core.turn import RunOutcome
 from modules.cli.command_line import Arguments
 from modules.cli.composition import (
-    ServerAccess,
     asking_leave,
     build_dispatcher,
     guide_for,
@@ -223,8 +222,14 @@ class Interaction:
         if profile.trace.is_exported(os.environ):
             self.telemetry = open_telemetry(profile, os.environ, redactor, self.progress.say)
         sandbox = Sandbox(limits_of(profile.sandbox), require=profile.sandbox.require)
-        access = ServerAccess(arguments.allow_tool_changes, while_asking=sandbox.standing_still)
-        self.dispatcher = build_dispatcher(servers.specs, places, display, access, setting.spawned)
+        self.dispatcher = build_dispatcher(
+            servers.specs,
+            places,
+            display,
+            spawned=setting.spawned,
+            allow_tool_changes=arguments.allow_tool_changes,
+            while_asking=sandbox.standing_still,
+        )
         questions = display.questions
         self.conversation = Conversation(
             profile,

@@ -15,8 +15,7 @@ from modules.cli.first_run import OFFER, answered, first_words
 from modules.cli.interaction import Interaction, Setting
 from modules.cli.prompt_commands.bottom_line import BottomLine
 from modules.cli.prompt_commands.command import Ask, AtPrompt
-from modules.cli.prompt_commands.dispatch import PromptCommands
-from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
+from modules.cli.prompt_commands.dispatch import COMMANDS_AT_PROMPT, PromptCommands
 from modules.session.kept import KeptSessions
 from modules.session.request import clean_request
 from modules.terminal.answer import print_error_json, print_failure_line

@@ -11,10 +11,9 @@ from core.errors import ExitCode, ServerError
 from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
-from core.values import JsonObject
-from modules.cli.mcp_list import NOTHING_CONFIGURED, shown_start
-from modules.cli.mcp_logs import tail
-from modules.cli.servers import display_for, opened
+from core.values import Json, JsonObject
+from modules.cli.composition import display_for, opened
+from modules.cli.mcp_list import NOTHING_CONFIGURED, shown_start, tail
 from modules.cli.surroundings import Surroundings
 from modules.planning.prompt.stubs import describe_tool, tool_signature, tool_stub
 from modules.terminal.streams import printable, shown_name
@@ -108,7 +107,7 @@ async def show_status(around: Surroundings) -> ExitCode:
     async with opened(specs, around, display, use_cached_tools=False, tries_all=True) as dispatcher:
         await dispatcher.initialize()
         statuses = [_seen(status, dispatcher) for status in dispatcher.status()]
-    documents = [_status_document(status, around) for status in statuses]
+    documents: list[Json] = [_status_document(status, around) for status in statuses]
     rows, problems = _status_rows(statuses), _status_problems(statuses)
     around.report_rows(documents, rows, problems, NOTHING_CONFIGURED)
     failed = any(status.state == "failed" for status in statuses)

@@ -12,7 +12,7 @@ from core.base.text import size_text
 from core.errors import ExitCode, UserError
 from core.values import JsonObject
 from modules.cli.auth import is_set
-from modules.cli.doctor_models import KEYRING_SECONDS
+from modules.cli.doctor_configuration import KEYRING_SECONDS
 from modules.cli.models_pull import pull_model
 from modules.cli.parser import Action, CommandParser, read_action
 from modules.cli.surroundings import Options, Surroundings

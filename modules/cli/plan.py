@@ -1,11 +1,12 @@
 """`plan`: the graph or the plan that would answer a request; nothing of it is run."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from config.schema import GraphMode
+from config.schema import AgentProfile, GraphMode
 from config.server_list import memory_server_id
 from core.base.text import counted
 from core.errors import ExitCode
@@ -13,7 +14,7 @@ from core.events import ActionChosen
 from core.ports import DecisionInputs
 from core.team.graph import TaskGraph
 from core.values import JsonObject
-from modules.cli.composition import guide_for
+from modules.cli.composition import display_for, guide_for, opened
 from modules.cli.parser import (
     add_graph_options,
     add_instructions_option,
@@ -21,7 +22,6 @@ from modules.cli.parser import (
     read_words,
     with_graph_files,
 )
-from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Options, Surroundings
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
@@ -124,26 +124,47 @@ def show_plan(around: Surroundings) -> ExitCode:
     if asks_for_help(request):
         return around.complaints.fail(NOTHING_TO_PLAN, ExitCode.BAD_USAGE)
     # Chosen before the event loop starts: Ctrl-C ends a wait for the keyring at once here.
-    with around.waits().during("model", "keys and services that may be there"):
-        model = choose_model(
-            options.model,
-            around.profile.llm,
-            around.models,
-            around.environ,
-            around.redactor,
-            home=around.places.home,
-        )
-    return around.run(_plan(request, model, around))
+    return around.run(_plan(request, chosen_model(around, options.model), around))
 
 
 async def _plan(request: str, model: ModelManager, around: Surroundings) -> ExitCode:
-    profile, places = around.profile, around.places
-    mode: GraphMode = around.options.graph or profile.strategy.graph
-    display = display_for(around)
+    mode: GraphMode = around.options.graph or around.profile.strategy.graph
+    profile = around.profile.with_strategy(graph=mode)
+    async with conversing(around, model, profile, home=around.places.home) as conversation:
+        done = await planned(conversation, request, mode)
+    return _tell(done, around)
+
+
+def chosen_model(around: Surroundings, name: str | None) -> ModelManager:
+    """The model of that name, else the one that would answer; keyrings and services may take time.
+
+    Raises:
+        SettingsError: models.json can't be used.
+        UserError: none can be chosen.
+    """
+    with around.waits().during("model", "keys and services that may be there"):
+        llm, home = around.profile.llm, around.places.home
+        return choose_model(name, llm, around.models, around.environ, around.redactor, home=home)
+
+
+@asynccontextmanager
+async def conversing(
+    around: Surroundings,
+    model: ModelManager,
+    profile: AgentProfile,
+    *,
+    home: Path | None = None,
+    knows_tools: bool = False,
+) -> AsyncGenerator[Conversation]:
+    """A conversation about which nothing is kept; with `home`, it counts against the budgets.
+
+    With `knows_tools`, all servers have said what they offer.
+    """
+    places, display = around.places, display_for(around)
     try:
         async with opened(around.servers.specs, around, display) as dispatcher:
             conversation = Conversation(
-                profile.without_memory().with_strategy(graph=mode),
+                profile.without_memory(),
                 model,
                 dispatcher,
                 Sandbox(),
@@ -155,13 +176,14 @@ async def _plan(request: str, model: ModelManager, around: Surroundings) -> Exit
                 guide=None
                 if around.options.no_instructions
                 else guide_for(places, display.questions),
-                home=places.home,
+                home=home,
             )
             async with conversation:
-                done = await planned(conversation, request, mode)
+                if knows_tools:
+                    await dispatcher.initialize()
+                yield conversation
     finally:
         display.progress.end_waits()  # its row would stand before what is told of an interruption
-    return _tell(done, around)
 
 
 def _tell(done: Planned, around: Surroundings) -> ExitCode:

@@ -6,15 +6,12 @@ from dataclasses import replace
 from core.errors import ExitCode
 from core.ports import ModelReply, ModelRequest
 from core.values import Json, JsonObject
-from modules.cli.composition import guide_for
 from modules.cli.parser import add_instructions_option, command_parser, read_words
-from modules.cli.servers import display_for, opened
+from modules.cli.plan import chosen_model, conversing
 from modules.cli.surroundings import Options, Surroundings
-from modules.conversation import Conversation
-from modules.model_manager import ModelManager, choose_model
+from modules.model_manager import ModelManager
 from modules.models.offline.welcome import asks_for_help
 from modules.models.scripted import ScriptedModel
-from modules.sandbox import Sandbox
 from modules.team.choosing import choose_action
 
 _HELP = """\
@@ -58,15 +55,7 @@ def show_prompt(around: Surroundings) -> ExitCode:
     """
     around.tell_notes(to_users=True)
     # Chosen before the event loop starts: Ctrl-C ends a wait for the keyring at once here.
-    with around.waits().during("model", "keys and services that may be there"):
-        chosen = choose_model(
-            around.options.model,
-            around.profile.llm,
-            around.models,
-            around.environ,
-            around.redactor,
-            home=around.places.home,
-        )
+    chosen = chosen_model(around, around.options.model)
     return around.run(_show_prompt(" ".join(around.options.request), chosen, around))
 
 
@@ -82,22 +71,9 @@ async def _show_prompt(request: str, chosen: ModelManager, around: Surroundings)
     refusals = [refusal] * (2 if action == "graph" else 1)  # of a graph, then of a plan
     witness = ScriptedModel({"decision": refusals}, chosen.name, traits)
     await chosen.aclose()  # it was never connected: only its name and traits are needed
-    display = display_for(around)
-    async with opened(around.servers.specs, around, display) as dispatcher:
-        conversation = Conversation(
-            profile.without_memory(),
-            ModelManager(witness),
-            dispatcher,
-            Sandbox(),
-            profile.memory_folder(around.places.home),
-            display.progress,
-            guide=None
-            if around.options.no_instructions
-            else guide_for(around.places, display.questions),
-        )
-        async with conversation:
-            await dispatcher.initialize()  # a model has them from the second request on, at least
-            outcome = await conversation.ask(request)
+    # A model has the tools of all servers from the second request on, at least.
+    async with conversing(around, ModelManager(witness), profile, knows_tools=True) as conversation:
+        outcome = await conversation.ask(request)
     if not witness.requests:  # nothing came of the run before a model was to be asked
         return around.complaints.fail(outcome.message, outcome.exit_code)
     around.remark("model", f"{chosen.name} would be asked; {len(witness.requests)} prompt(s)")

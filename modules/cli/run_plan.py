@@ -33,11 +33,10 @@ from core.turn import (
 )
 from core.values import Json, JsonObject
 from modules.action import format_result, run_plan
-from modules.cli.composition import asking_leave, permissions_of
+from modules.cli.composition import asking_leave, display_for, opened, permissions_of
 from modules.cli.parser import add_approve_option, command_parser, read_words
 from modules.cli.result_output import shown_value
 from modules.cli.run_plan_file import may_call_tools, read_plan
-from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Options, Surroundings
 from modules.sandbox import Sandbox, SandboxResult, limits_of
 from modules.terminal.answer import call_document, plain_json

@@ -2,18 +2,21 @@
 
 import argparse
 import html
+import json
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
+from config.server_list import memory_server
 from core.base.clock import moment
 from core.base.memory.exchanges import dated_exchanges, title_of
 from core.base.text import counted, one_line
-from core.errors import ExitCode, StorageError, UsageError
+from core.errors import ExitCode, ServerError, StorageError, UsageError
 from core.team.graph import GraphOutcome
 from core.turn import MemoryItem
 from core.values import Json, JsonObject
+from modules.cli.composition import display_for, opened
 from modules.cli.parser import (
     Action,
     CommandParser,
@@ -22,10 +25,10 @@ from modules.cli.parser import (
     whole_number,
 )
 from modules.cli.sessions_markdown import answer_text, asked_text, session_markdown
-from modules.cli.sessions_search import FOUND, search_sessions
 from modules.cli.stats import add_arguments, show_statistics
 from modules.cli.surroundings import Options, Surroundings
 from modules.cli.trace import kept_sessions, session_named
+from modules.memory.earlier import search_memory
 from modules.session.history import runs_in
 from modules.session.kept import SUMMARY_HEADS, SessionSummary
 from modules.session.records import storable
@@ -36,6 +39,9 @@ from modules.trace.page import plain_page
 
 LISTED: Final = 20
 """How many sessions `list` shows where nothing else is said."""
+
+FOUND: Final = 5
+"""How many exchanges a search shows where nothing else is said."""
 
 TITLE_CHARACTERS_MAX: Final = 200
 """The longest title."""
@@ -80,6 +86,43 @@ def show_session(around: Surroundings) -> ExitCode:
     """Its requests with their answers, and when each was asked."""
     session_id, items = session_named(around)
     return around.report(_document(session_id, items, around), _as_text(session_id, items, around))
+
+
+def search_sessions(around: Surroundings) -> ExitCode:
+    """Ask the memory server, also where the profile has none; it brings its index up to date.
+
+    Raises:
+        UsageError: memory is off.
+        ServerError: the server did not start, or did not answer.
+    """
+    if not around.profile.memory.memory_service:
+        raise UsageError("memory is off (memory_service in the profile): nothing is searched")
+    return around.run(_search(around))
+
+
+async def _search(around: Surroundings) -> ExitCode:
+    options, display = around.options, display_for(around)
+    spec = memory_server(around.servers, around.profile, around.places, around.environ)
+    arguments: JsonObject = {
+        "query": " ".join(options.query),
+        "top_k": options.limit,
+        "mode": options.mode,
+        "as_json": options.json,
+    }
+    async with opened([spec], around, display, tries_all=True) as dispatcher:
+        with display.progress.during("memory", "sessions to be searched"):
+            result = await search_memory(dispatcher, spec.id, arguments)
+    text = around.redactor.text(str(result.value))
+    if result.is_error:
+        return around.complaints.fail(one_line(text), ExitCode.TOOL_FAILED)
+    if not options.json:
+        around.print(text)
+        return ExitCode.ANSWERED
+    try:
+        around.print_json(json.loads(text))
+    except ValueError as error:
+        raise ServerError(spec.id, "the memory server's answer is no JSON") from error
+    return ExitCode.ANSWERED
 
 
 def export_session(around: Surroundings) -> ExitCode:

@@ -59,7 +59,7 @@ def parse(words: Sequence[str], program: str) -> Options:
 def list_workflows(around: Surroundings) -> ExitCode:
     """Each with its parameters and what it does, or what is wrong with it."""
     home = around.places.home
-    documents = [_document(found, path) for path, found in _read_all(home)]
+    documents: list[Json] = [_document(found, path) for path, found in _read_all(home)]
     return around.report_rows(documents, [HEADS, *summaries(home)])
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Concatenate, Final, Literal, ParamSpec, TypeAlias
 
 from core.base.frozen import frozen
 from core.base.memory.exchanges import dated_exchanges
@@ -101,8 +101,8 @@ class AtPrompt:
         return asked[-1].request if asked else None
 
 
-Handler: TypeAlias = Callable[[AtPrompt, str], Coroutine[object, object, ExitCode | Ask]]
-"""Does what the words behind a command say."""
+Handler: TypeAlias = Callable[[AtPrompt, str], Coroutine[object, object, ExitCode | Ask | None]]
+"""Does what the words behind a command say; None: that was done."""
 
 Complete: TypeAlias = Callable[[AtPrompt, str], Iterable[Candidate]]
 """What could stand where the words behind a command end: whole words, for the last of them."""
@@ -122,10 +122,10 @@ class PromptCommand:
     takes a look at files or services.
     """
 
+    run: Handler
     name: str
     group: Group
     summary: str
-    run: Handler
     arguments: str = ""
     details: str = ""
     complete: Complete = nothing
@@ -137,3 +137,19 @@ class PromptCommand:
     def usage(self) -> str:
         """`/resume [ID]`."""
         return f"/{self.name} {self.arguments}".rstrip()
+
+
+Told = ParamSpec("Told")
+
+
+def _decorator(
+    made: Callable[Concatenate[Handler, Told], PromptCommand],
+) -> Callable[Told, Callable[[Handler], PromptCommand]]:
+    def told(*args: Told.args, **kwargs: Told.kwargs) -> Callable[[Handler], PromptCommand]:
+        return lambda run: made(run, *args, **kwargs)
+
+    return told
+
+
+prompt_command = _decorator(PromptCommand)
+"""Makes a command of the handler below it; takes what a `PromptCommand` has beside `run`."""

@@ -22,8 +22,7 @@ from modules.cli.command_line import parse_arguments
 from modules.cli.docs import PromptDocuments
 from modules.cli.interaction import Setting
 from modules.cli.prompt_commands.command import Ask, AtPrompt
-from modules.cli.prompt_commands.dispatch import PromptCommands
-from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
+from modules.cli.prompt_commands.dispatch import COMMANDS_AT_PROMPT, PromptCommands
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager
 from modules.models.scripted import Reply, ScriptedModel
