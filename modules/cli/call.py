@@ -64,7 +64,7 @@ def parse(words: Sequence[str], program: str) -> Options:
         help=f"how long the call may take (as configured, else {CALL_TIMEOUT_SECONDS:g})",
     )
     parser.set_defaults(run=call)
-    found = read_words(parser, words, is_mixed=True)
+    found = read_words(parser, words)
     if found.input is not None and found.pairs:
         parser.error("arguments come from --input or as key=value pairs, not both")
     if (odd := next((pair for pair in found.pairs if "=" not in pair), None)) is not None:

@@ -242,17 +242,11 @@ def _leading_options(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     before, behind = _parted(argv)
     if not before or not before[0].startswith("-"):
         return [], [*argv]
-    parser = OptionsParser(add_help=False, allow_abbrev=False)
-    add_request_options(parser)
+    parser = request_options("", add_help=False)
     parser.add_argument("rest", nargs=argparse.REMAINDER)
     found, unknown = parser.parse_known_args(before)
     end = 0 if unknown else len(before) - len(found.rest)
     return before[:end], [*before[end:], *behind]
-
-
-def _gives_request(options: Sequence[str]) -> bool:
-    """Whether one of the options that a command line begins with is the request itself."""
-    return any(option.startswith("--prompt=") for option in options)
 
 
 def _parted(argv: Sequence[str]) -> tuple[list[str], Sequence[str]]:
@@ -267,17 +261,10 @@ def _with_prompts_joined(words: Sequence[str]) -> Iterator[str]:
     for word in left:
         if word not in _PROMPT_OPTIONS:
             yield word
-        elif (request := next(left, None)) is None or request in _all_options():
+        elif (request := next(left, None)) is None or request in request_options("").option_names:
             yield from (each for each in (word, request) if each is not None)
         else:
             yield f"--prompt={request}"
-
-
-def _all_options() -> frozenset[str]:
-    """Every option of a request, as it is written."""
-    parser = OptionsParser(allow_abbrev=False)
-    add_request_options(parser)
-    return parser.option_names
 
 
 def _dollars(text: str) -> float:
@@ -454,7 +441,8 @@ def find_command(argv: Sequence[str], program: str = "agent.py") -> list[str] | 
         SystemExit: code 2 with a message on stderr, where an option before it lacks its value.
     """
     options, words = _leading_options(argv)
-    if not words or words[0] == END_OF_OPTIONS or _gives_request(options):
+    is_given = any(option.startswith("--prompt=") for option in options)
+    if not words or words[0] == END_OF_OPTIONS or is_given:
         return None
     if looks_like_option(words[0]):
         return _behind_its_option(words, program)
@@ -469,9 +457,9 @@ def find_command(argv: Sequence[str], program: str = "agent.py") -> list[str] | 
     return None
 
 
-def request_options(program: str) -> OptionsParser:
+def request_options(program: str, *, add_help: bool = True) -> OptionsParser:
     """A parser of a request's options alone."""
-    parser = OptionsParser(prog=program, allow_abbrev=False)
+    parser = OptionsParser(prog=program, add_help=add_help, allow_abbrev=False)
     add_request_options(parser)
     return parser
 

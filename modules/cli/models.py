@@ -51,14 +51,10 @@ examples:
   agent.py models pull qwen3:4b
   agent.py --model ollama:qwen3:4b "15% of 80\""""
 
-_HELP_OPTIONS: Final = frozenset({"-h", "--help"})
-
 
 def parse(words: Sequence[str], program: str) -> Options:
-    """Read the words behind `models`, where no action means `list`; raises as `read_action`."""
-    if not words or (words[0].startswith("-") and words[0] not in _HELP_OPTIONS):
-        words = ["list", *words]
-    return read_action(words, program, "models", _HELP, _ACTIONS)
+    """Read the words behind `models`; raises as `read_action`."""
+    return read_action(words, program, "models", _HELP, _ACTIONS, usual="list")
 
 
 def _add_name(parser: CommandParser) -> None:

@@ -84,7 +84,7 @@ def parse(words: Sequence[str], program: str) -> Options:
     parser.add_argument("--model", metavar="NAME", help="the model that plans")
     add_instructions_option(parser)
     parser.set_defaults(run=show_plan, parser=parser)
-    return read_words(parser, with_graph_files(words), is_mixed=True)
+    return read_words(parser, with_graph_files(words))
 
 
 async def planned(conversation: Conversation, request: str, mode: GraphMode) -> Planned:

@@ -44,7 +44,7 @@ def parse(words: Sequence[str], program: str) -> Options:
     parser.add_argument("--model", metavar="NAME", help="the model that would be asked")
     add_instructions_option(parser)
     parser.set_defaults(run=show_prompt)
-    return read_words(parser, words, is_mixed=True)
+    return read_words(parser, words)
 
 
 def show_prompt(around: Surroundings) -> ExitCode:

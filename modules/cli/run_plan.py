@@ -196,7 +196,7 @@ def parse(words: Sequence[str], program: str) -> Options:
     )
     add_approve_option(parser)
     parser.set_defaults(run=run_plan_by_hand)
-    return read_words(parser, words)
+    return read_words(parser, words, is_mixed=False)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ from modules.cli.composition import display_for, opened
 from modules.cli.parser import (
     Action,
     CommandParser,
-    looks_like_option,
     read_action,
     whole_number,
 )
@@ -61,10 +60,8 @@ examples:
 
 
 def parse(words: Sequence[str], program: str = "agent.py") -> Options:
-    """Read the words behind `sessions`; alone it lists. Raises as `read_action`."""
-    is_bare = not words or (looks_like_option(words[0]) and words[0] not in ("-h", "--help"))
-    words = ["list", *words] if is_bare else words
-    return read_action(words, program, "sessions", _HELP, _ACTIONS)
+    """Read the words behind `sessions`; raises as `read_action`."""
+    return read_action(words, program, "sessions", _HELP, _ACTIONS, usual="list")
 
 
 def list_sessions(around: Surroundings) -> ExitCode:

@@ -95,7 +95,7 @@ def parse(words: Sequence[str], program: str) -> Options:
     parser = command_parser(program, "stats", _HELP)
     add_arguments(parser)
     parser.set_defaults(run=show_statistics)
-    return read_words(parser, words, is_mixed=True)
+    return read_words(parser, words)
 
 
 def add_arguments(parser: CommandParser) -> None:

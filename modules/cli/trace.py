@@ -72,7 +72,7 @@ def parse(words: Sequence[str], program: str) -> Options:
         "--depth", choices=("paragraph", "json", "all"), help="how deeply decisions are told"
     )
     parser.set_defaults(run=trace)
-    return read_words(parser, words, is_mixed=True)
+    return read_words(parser, words)
 
 
 def trace(around: Surroundings) -> ExitCode:

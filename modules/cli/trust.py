@@ -45,7 +45,7 @@ def parse(words: Sequence[str], program: str) -> Options:
     which.add_argument("--list", action="store_true", help="show what was decided, and if it holds")
     which.add_argument("--revoke", metavar="PATH", type=Path, help="be asked again about a text")
     parser.set_defaults(run=trust)
-    return read_words(parser, words, is_mixed=True)
+    return read_words(parser, words)
 
 
 def trust(around: Surroundings) -> ExitCode:

@@ -348,7 +348,6 @@ examples:
         run_workflow,
         _run_arguments,
         options=add_request_options,
-        is_mixed=True,
     ),
     "save": Action(
         "make a workflow of a session's newest request",
@@ -360,6 +359,5 @@ examples:
   agent.py workflow save lease --from 4f8a1c city=Berlin""",
         save_workflow,
         _save_arguments,
-        is_mixed=True,
     ),
 }

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Concatenate, Final, Literal, ParamSpec, TypeAlias
+from typing import Concatenate, Final, Literal, ParamSpec, TypeAlias, get_args
 
 from core.base.frozen import frozen
 from core.base.memory.exchanges import dated_exchanges
@@ -21,14 +21,7 @@ Group: TypeAlias = Literal[
     "Requests", "Sessions", "Servers and documents", "Settings", "Terminal", "Yours"
 ]
 
-GROUPS: Final[tuple[Group, ...]] = (
-    "Requests",
-    "Sessions",
-    "Servers and documents",
-    "Settings",
-    "Terminal",
-    "Yours",
-)
+GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 """In the order in which `/help` lists them."""
 
 
