@@ -10,7 +10,6 @@ from core.base.memory.exchanges import dated_exchanges
 from core.errors import ExitCode
 from core.session import MultiMCP
 from core.team.graph import TaskGraph
-from modules.cli.docs import PromptDocuments
 from modules.cli.interaction import Setting
 from modules.conversation import Conversation
 from modules.planning.by_hand import NOTHING_BY_HAND, ByHand
@@ -53,6 +52,7 @@ class AtPrompt:
     """What handlers work with; `say` writes a text under a stage, `during` names a wait.
 
     Attributes:
+        environ: where keys and variables come from.
         commands: the table itself, for those that tell of it.
         last_request: what was asked last in this process, as it was typed.
         next_text: what stands in the next prompt from the beginning.
@@ -65,8 +65,7 @@ class AtPrompt:
     setting: Setting
     conversation: Conversation
     dispatcher: MultiMCP
-    kept: KeptSessions
-    documents: PromptDocuments
+    environ: Mapping[str, str]
     during: Callable[[str, str], AbstractContextManager[None]]
     say: Callable[[str, str], None]
     commands: Sequence["PromptCommand"] = ()
@@ -78,9 +77,9 @@ class AtPrompt:
     show_code: Callable[[str, str], None] | None = None
 
     @property
-    def environ(self) -> Mapping[str, str]:
-        """The environment that keys and variables come from."""
-        return self.documents.environ
+    def kept(self) -> KeptSessions:
+        """The sessions of the profile in use."""
+        return KeptSessions(self.setting.profile, self.setting.places.home, self.say)
 
     def redact(self, text: str) -> str:
         """The text without secrets."""

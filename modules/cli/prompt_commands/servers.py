@@ -9,6 +9,7 @@ from config.servers import ServerSpec
 from core.base.text import counted, did_you_mean, near_names
 from core.errors import ExitCode, UsageError
 from modules.cli.command_line import ACTIONS
+from modules.cli.docs import manage_at_prompt
 from modules.cli.mcp import LOG_LINES_SHOWN, disable, enable
 from modules.cli.mcp_list import NOTHING_CONFIGURED, server_table, show_log
 from modules.cli.mcp_servers import status_text, tool_line, tools_text
@@ -229,8 +230,9 @@ def _docs_actions(at: AtPrompt, text: str) -> Iterable[Candidate]:
     _docs_actions,
 )
 async def _docs(at: AtPrompt, words: str) -> ExitCode:
+    profile, places = at.setting.profile, at.setting.places
     with at.during("docs", "your documents"):
-        return await at.documents.run(words)
+        return await manage_at_prompt(words, profile, places, at.environ, at.say)
 
 
 SERVER_COMMANDS: Final = (_mcp, _tools, _docs)
