@@ -125,11 +125,7 @@ def _choose(name: str, around: Surroundings) -> tuple[Sequence[ServerSpec], Sequ
     if dot:
         for spec in servers.everyone:
             if plan_name(spec.id) == plan_name(prefix):
-                if spec in servers.disabled:
-                    raise UsageError(
-                        f"server '{spec.id}' is disabled {spec.origin}; enable it there"
-                    )
-                return [spec], ()
+                return [around.enabled(spec)], ()
     cache = ToolCache(around.places.cache)
     known = {spec.id: cache.load(spec) for spec in servers.specs}
     owners = [

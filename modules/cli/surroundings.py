@@ -180,6 +180,16 @@ class Surroundings:
         meant = did_you_mean(near_names(name, (spec.id for spec in everyone)), which)
         raise UsageError(f"there is no server '{name}'; {meant}")
 
+    def enabled(self, spec: ServerSpec) -> ServerSpec:
+        """The server.
+
+        Raises:
+            UsageError: it is disabled.
+        """
+        if spec in self.servers.disabled:
+            raise UsageError(f"server '{spec.id}' is disabled {spec.origin}; enable it there")
+        return spec
+
     def telemetry(self) -> Telemetry | None:
         """What sends runs to a collector, where somebody asks for it; who gets it closes it.
 
