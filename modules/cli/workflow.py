@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +34,7 @@ from modules.team.workflow import (
     workflow_files,
     workflow_text,
 )
-from modules.terminal.streams import printable
+from modules.terminal.streams import typed_answer
 
 HEADS: Final = ("workflow", "parameters", "what it does")
 STEP_CHARACTERS: Final = 100
@@ -198,13 +199,13 @@ def _asked_for(
     values = {**given}
     if around.stderr is None or not (sys.stdin.isatty() and around.stderr.isatty()):
         return values
-    for name in workflow.missing(given):
-        about = workflow.parameters[name].description
-        around.stderr.write(printable(f"{name}{f' ({one_line(about)})' if about else ''}: "))
-        around.stderr.flush()
-        if not (line := sys.stdin.readline().strip()):
-            break  # what is missing is told as it is where nobody is there
-        values[name] = line
+    with suppress(EOFError):  # what is missing is told as it is where nobody is there
+        for name in workflow.missing(given):
+            about = workflow.parameters[name].description
+            question = f"{name}{f' ({one_line(about)})' if about else ''}: "
+            if not (line := typed_answer(question, around.stderr)):
+                break
+            values[name] = line
     return values
 
 
