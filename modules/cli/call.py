@@ -17,7 +17,7 @@ from core.tools.spec import ToolSpec
 from core.turn import ToolCall
 from core.values import JsonObject
 from modules.cli.call_arguments import read_input, read_pairs
-from modules.cli.composition import display_for, opened
+from modules.cli.composition import opened
 from modules.cli.mcp_list import NOTHING_CONFIGURED
 from modules.cli.parser import command_parser, read_words, seconds
 from modules.cli.result_output import call_document, result_text, write_output
@@ -96,11 +96,10 @@ async def _call(given: JsonObject | None, around: Surroundings) -> ExitCode:
     name: str = options.tool
     limit_seconds: float | None = options.timeout
     specs, unknown = _choose(name, around)
-    display = display_for(around)
     if unknown:
         around.remark("mcp", f"tools not known yet, and so not looked at: {', '.join(unknown)}")
     limited = [_with_timeout(spec, limit_seconds) for spec in specs]
-    async with opened(limited, around, display, tries_all=len(specs) == 1) as dispatcher:
+    async with opened(limited, around, tries_all=len(specs) == 1) as (dispatcher, display):
         try:
             await dispatcher.initialize()
             tool = await _find(name, dispatcher)

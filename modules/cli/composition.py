@@ -171,17 +171,20 @@ def build_dispatcher(
 async def opened(
     specs: Sequence[ServerSpec],
     around: Surroundings,
-    display: Display,
     *,
     use_cached_tools: bool = True,
     tries_all: bool = False,
     while_asking: Callable[[], AbstractContextManager[None]] = nullcontext,
-) -> AsyncGenerator[MultiMCP]:
+) -> AsyncGenerator[tuple[MultiMCP, Display]]:
     """`build_dispatcher` for the time of one command: each server starts when it is needed.
 
-    Why a server failed is the caller's to tell (`failures`, `status`); other notices are told as
-    they come.
+    The display tells on stderr what happens meanwhile, as loudly as the command line asks. Why a
+    server failed is the caller's to tell (`failures`, `status`).
     """
+    options = around.options
+    display = open_display(
+        around.stderr, around.redactor, verbose=options.verbose, quiet=options.quiet
+    )
 
     async def on_notice(text: str) -> None:
         if not any(text.startswith(str(error)) for error in dispatcher.failures.values()):
@@ -191,22 +194,17 @@ async def opened(
         [replace(spec, start="lazy") for spec in specs],
         around.places,
         display,
-        allow_tool_changes=around.options.allow_tool_changes,
+        allow_tool_changes=options.allow_tool_changes,
         use_cached_tools=use_cached_tools,
         tries_all=tries_all,
         on_notice=on_notice,
         while_asking=while_asking,
     )
-    async with dispatcher:
-        yield dispatcher
-
-
-def display_for(around: Surroundings) -> Display:
-    """Tells on stderr what happens meanwhile, as loudly as asked."""
-    options = around.options
-    return open_display(
-        around.stderr, around.redactor, verbose=options.verbose, quiet=options.quiet
-    )
+    try:
+        async with dispatcher:
+            yield dispatcher, display
+    finally:
+        display.progress.end_waits()  # its row would stand before what is told of an interruption
 
 
 def asking_leave(

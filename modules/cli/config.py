@@ -94,7 +94,7 @@ def show(around: Surroundings) -> ExitCode:
     file, redactor = around.profile_file, around.redactor
     around.tell_notes(to_users=True)  # reads the servers, whose secrets are learnt
     text = read_text(file)
-    raw, nodes = _raw(text), compose_yaml(text)
+    raw, nodes = cast("Raw", load_yaml(text)), compose_yaml(text)
     rows: list[JsonObject] = []
     for path, value in _leaves(_document(around.profile), ()):
         is_set = _stands(raw, path)
@@ -209,10 +209,6 @@ def _found(profile: AgentProfile, key: str) -> Json:
 
 def _document(profile: AgentProfile) -> JsonObject:
     return cast("JsonObject", profile.model_dump(mode="json"))
-
-
-def _raw(text: str) -> Raw:
-    return cast("Raw", load_yaml(text))
 
 
 def _leaves(value: Json, path: _Path) -> Iterator[tuple[_Path, Json]]:

@@ -14,7 +14,7 @@ from core.events import ActionChosen
 from core.ports import DecisionInputs
 from core.team.graph import TaskGraph
 from core.values import JsonObject
-from modules.cli.composition import display_for, guide_for, opened
+from modules.cli.composition import guide_for, opened
 from modules.cli.parser import (
     add_graph_options,
     add_instructions_option,
@@ -160,30 +160,25 @@ async def conversing(
 
     With `knows_tools`, all servers have said what they offer.
     """
-    places, display = around.places, display_for(around)
-    try:
-        async with opened(around.servers.specs, around, display) as dispatcher:
-            conversation = Conversation(
-                profile.without_memory(),
-                model,
-                dispatcher,
-                Sandbox(),
-                profile.memory_folder(places.home),
-                display.progress,
-                redactor=around.redactor,
-                document_folders=profile.document_folders(places.home),
-                memory_server=memory_server_id(around.servers.specs, places.root),
-                guide=None
-                if around.options.no_instructions
-                else guide_for(places, display.questions),
-                home=home,
-            )
-            async with conversation:
-                if knows_tools:
-                    await dispatcher.initialize()
-                yield conversation
-    finally:
-        display.progress.end_waits()  # its row would stand before what is told of an interruption
+    places = around.places
+    async with opened(around.servers.specs, around) as (dispatcher, display):
+        conversation = Conversation(
+            profile.without_memory(),
+            model,
+            dispatcher,
+            Sandbox(),
+            profile.memory_folder(places.home),
+            display.progress,
+            redactor=around.redactor,
+            document_folders=profile.document_folders(places.home),
+            memory_server=memory_server_id(around.servers.specs, places.root),
+            guide=None if around.options.no_instructions else guide_for(places, display.questions),
+            home=home,
+        )
+        async with conversation:
+            if knows_tools:
+                await dispatcher.initialize()
+            yield conversation
 
 
 def _tell(done: Planned, around: Surroundings) -> ExitCode:

@@ -30,7 +30,7 @@ from core.turn import (
 )
 from core.values import Json, JsonObject
 from modules.action import format_result, run_plan
-from modules.cli.composition import asking_leave, display_for, opened, permissions_of
+from modules.cli.composition import asking_leave, opened, permissions_of
 from modules.cli.parser import add_approve_option, command_parser, read_words
 from modules.cli.result_output import shown_value
 from modules.cli.run_plan_file import may_call_tools, read_plan
@@ -214,11 +214,10 @@ async def _run_plan_by_hand(source: str, around: Surroundings) -> ExitCode:
     profile, options = around.profile, around.options
     chosen = _chosen(options.tools, around)
     specs = chosen if await asyncio.to_thread(may_call_tools, source) else ()
-    display = display_for(around)
     sandbox = _WatchedSandbox(limits_of(profile.sandbox), require=profile.sandbox.require)
     waiting, is_named = sandbox.standing_still, options.tools is not None
-    servers = opened(specs, around, display, while_asking=waiting, tries_all=is_named)
-    async with sandbox, servers as dispatcher:
+    servers = opened(specs, around, while_asking=waiting, tries_all=is_named)
+    async with sandbox, servers as (dispatcher, display):
         await dispatcher.initialize()
         for error in dispatcher.failures.values():
             await display.progress.notice(str(error))

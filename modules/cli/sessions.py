@@ -16,7 +16,7 @@ from core.errors import ExitCode, ServerError, StorageError, UsageError
 from core.team.graph import GraphOutcome
 from core.turn import MemoryItem
 from core.values import Json, JsonObject
-from modules.cli.composition import display_for, opened
+from modules.cli.composition import opened
 from modules.cli.parser import (
     Action,
     CommandParser,
@@ -98,7 +98,7 @@ def search_sessions(around: Surroundings) -> ExitCode:
 
 
 async def _search(around: Surroundings) -> ExitCode:
-    options, display = around.options, display_for(around)
+    options = around.options
     spec = memory_server(around.servers, around.profile, around.places, around.environ)
     arguments: JsonObject = {
         "query": " ".join(options.query),
@@ -106,7 +106,7 @@ async def _search(around: Surroundings) -> ExitCode:
         "mode": options.mode,
         "as_json": options.json,
     }
-    async with opened([spec], around, display, tries_all=True) as dispatcher:
+    async with opened([spec], around, tries_all=True) as (dispatcher, display):
         with display.progress.during("memory", "sessions to be searched"):
             result = await search_memory(dispatcher, spec.id, arguments)
     text = around.redactor.text(str(result.value))
@@ -179,21 +179,14 @@ def prune_sessions(around: Surroundings) -> ExitCode:
         with suppress(FileNotFoundError):
             if kept.path(session_id).stat().st_mtime < before:
                 old.append(session_id)
-    if around.options.dry_run:
-        return _report_pruned(around, old, [])
     deleted: list[str] = []
-    for session_id in old:
+    for session_id in old if not around.options.dry_run else ():
         try:
             if kept.delete(session_id, before):
                 deleted.append(session_id)
         except StorageError as error:
             around.complaints.say("memory", str(error))
-    return _report_pruned(around, old, deleted)
-
-
-def _report_pruned(around: Surroundings, old: list[str], deleted: list[str]) -> ExitCode:
-    told = old if around.options.dry_run else deleted
-    done = "would be deleted" if around.options.dry_run else "deleted"
+    told, done = (old, "would be deleted") if around.options.dry_run else (deleted, "deleted")
     document: JsonObject = {"deleted": [*deleted], "old": [*old]}
     return around.report(document, "\n".join([*told, f"{counted(len(told), 'session')} {done}"]))
 
@@ -210,24 +203,19 @@ def _summary(each: SessionSummary, around: Surroundings) -> Json:
 
 def _document(session_id: str, items: Iterable[MemoryItem], around: Surroundings) -> Json:
     items = [*items]
-    graphs = _graphs(items)
+    graphs = {asked_at: graph_document(each) for asked_at, each in _graphs(items).items()}
     told: list[Json] = [
         {
             "asked_at": moment(each.asked_at),
             "request": around.redactor.text(each.request),
             "answer": None if each.answer is None else around.redactor.text(each.answer),
             "taken_back": each.undone,
-            "graph": _graph(graphs.get(each.asked_at), around),
+            "graph": around.redactor.json(plain_json(graphs.get(each.asked_at))),
         }
         for each in dated_exchanges(items, with_undone=True)
     ]
     title = around.redactor.text(title_of(items))
     return {"id": session_id, "title": title, "exchanges": told}
-
-
-def _graph(outcome: GraphOutcome | None, around: Surroundings) -> Json:
-    told = None if outcome is None else plain_json(graph_document(outcome))
-    return around.redactor.json(told)
 
 
 def _graphs(items: Iterable[MemoryItem]) -> dict[float, GraphOutcome]:
