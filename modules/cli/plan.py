@@ -1,20 +1,17 @@
 """`plan`: the graph or the plan that would answer a request; nothing of it is run."""
 
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from config.schema import AgentProfile, GraphMode
-from config.server_list import memory_server_id
+from config.schema import GraphMode
 from core.base.text import counted
 from core.errors import ExitCode
 from core.events import ActionChosen
 from core.ports import DecisionInputs
 from core.team.graph import TaskGraph
 from core.values import JsonObject
-from modules.cli.composition import guide_for, opened
 from modules.cli.parser import (
     add_graph_options,
     add_instructions_option,
@@ -22,12 +19,12 @@ from modules.cli.parser import (
     read_words,
     with_graph_files,
 )
+from modules.cli.prompt import chosen_model, conversing
 from modules.cli.surroundings import Options, Surroundings
 from modules.conversation import Conversation
-from modules.model_manager import ModelManager, choose_model
+from modules.model_manager import ModelManager
 from modules.models.offline.welcome import asks_for_help
 from modules.planning.by_hand import WrittenPlan
-from modules.sandbox import Sandbox
 from modules.session.request import clean_request
 from modules.team.roles import roles_of
 from modules.team.run import Chosen
@@ -133,52 +130,6 @@ async def _plan(request: str, model: ModelManager, around: Surroundings) -> Exit
     async with conversing(around, model, profile, home=around.places.home) as conversation:
         done = await planned(conversation, request, mode)
     return _tell(done, around)
-
-
-def chosen_model(around: Surroundings, name: str | None) -> ModelManager:
-    """The model of that name, else the one that would answer; keyrings and services may take time.
-
-    Raises:
-        SettingsError: models.json can't be used.
-        UserError: none can be chosen.
-    """
-    with around.waits().during("model", "keys and services that may be there"):
-        llm, home = around.profile.llm, around.places.home
-        return choose_model(name, llm, around.models, around.environ, around.redactor, home=home)
-
-
-@asynccontextmanager
-async def conversing(
-    around: Surroundings,
-    model: ModelManager,
-    profile: AgentProfile,
-    *,
-    home: Path | None = None,
-    knows_tools: bool = False,
-) -> AsyncGenerator[Conversation]:
-    """A conversation about which nothing is kept; with `home`, it counts against the budgets.
-
-    With `knows_tools`, all servers have said what they offer.
-    """
-    places = around.places
-    async with opened(around.servers.specs, around) as (dispatcher, display):
-        conversation = Conversation(
-            profile.without_memory(),
-            model,
-            dispatcher,
-            Sandbox(),
-            profile.memory_folder(places.home),
-            display.progress,
-            redactor=around.redactor,
-            document_folders=profile.document_folders(places.home),
-            memory_server=memory_server_id(around.servers.specs, places.root),
-            guide=None if around.options.no_instructions else guide_for(places, display.questions),
-            home=home,
-        )
-        async with conversation:
-            if knows_tools:
-                await dispatcher.initialize()
-            yield conversation
 
 
 def _tell(done: Planned, around: Surroundings) -> ExitCode:

@@ -1,17 +1,23 @@
 """`prompt`: what a model would be sent for a request, to the letter; no model is asked."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
+from config.schema import AgentProfile
+from config.server_list import memory_server_id
 from core.errors import ExitCode
 from core.ports import ModelReply, ModelRequest
 from core.values import Json, JsonObject
+from modules.cli.composition import guide_for, opened
 from modules.cli.parser import add_instructions_option, command_parser, read_words
-from modules.cli.plan import chosen_model, conversing
 from modules.cli.surroundings import Options, Surroundings
-from modules.model_manager import ModelManager
+from modules.conversation import Conversation
+from modules.model_manager import ModelManager, choose_model
 from modules.models.offline.welcome import asks_for_help
 from modules.models.scripted import ScriptedModel
+from modules.sandbox import Sandbox
 from modules.team.choosing import choose_action
 
 _HELP = """\
@@ -80,6 +86,52 @@ async def _show_prompt(request: str, chosen: ModelManager, around: Surroundings)
     documents: list[Json] = [_document(request) for request in witness.requests]
     text = "\n\n".join(map(_text, witness.requests))
     return around.report({"model": chosen.name, "requests": documents}, text)
+
+
+def chosen_model(around: Surroundings, name: str | None) -> ModelManager:
+    """The model of that name, else the one that would answer; keyrings and services may take time.
+
+    Raises:
+        SettingsError: models.json can't be used.
+        UserError: none can be chosen.
+    """
+    with around.waits().during("model", "keys and services that may be there"):
+        llm, home = around.profile.llm, around.places.home
+        return choose_model(name, llm, around.models, around.environ, around.redactor, home=home)
+
+
+@asynccontextmanager
+async def conversing(
+    around: Surroundings,
+    model: ModelManager,
+    profile: AgentProfile,
+    *,
+    home: Path | None = None,
+    knows_tools: bool = False,
+) -> AsyncGenerator[Conversation]:
+    """A conversation about which nothing is kept; with `home`, it counts against the budgets.
+
+    With `knows_tools`, all servers have said what they offer.
+    """
+    places = around.places
+    async with opened(around.servers.specs, around) as (dispatcher, display):
+        conversation = Conversation(
+            profile.without_memory(),
+            model,
+            dispatcher,
+            Sandbox(),
+            profile.memory_folder(places.home),
+            display.progress,
+            redactor=around.redactor,
+            document_folders=profile.document_folders(places.home),
+            memory_server=memory_server_id(around.servers.specs, places.root),
+            guide=None if around.options.no_instructions else guide_for(places, display.questions),
+            home=home,
+        )
+        async with conversation:
+            if knows_tools:
+                await dispatcher.initialize()
+            yield conversation
 
 
 def _text(request: ModelRequest) -> str:
