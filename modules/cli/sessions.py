@@ -42,9 +42,6 @@ LISTED: Final = 20
 FOUND: Final = 5
 """How many exchanges a search shows where nothing else is said."""
 
-TITLE_CHARACTERS_MAX: Final = 200
-"""The longest title."""
-
 _DAY_SECONDS: Final = 86_400
 _UNITS: Final = {"h": 3_600, "d": _DAY_SECONDS, "w": 7 * _DAY_SECONDS}
 
@@ -144,11 +141,7 @@ def rename_session(around: Surroundings) -> ExitCode:
     """
     kept = kept_sessions(around)
     session_id = kept.find(around.options.session)
-    # Secrets first: half of one, cut off, would not be found any more.
-    title = one_line(around.redactor.text(" ".join(around.options.title)), TITLE_CHARACTERS_MAX)
-    if not title:
-        raise UsageError('give a title, such as: agent.py sessions rename 4f8a1c "The lease"')
-    kept.rename(session_id, title)
+    title = kept.rename(session_id, " ".join(around.options.title), around.redactor)
     return around.report({"id": session_id, "title": title}, f"{session_id} is titled: {title}")
 
 
