@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from modules.service.http.app import ENDPOINTS
 from modules.service.http.endpoints.shapes import AnswerRequest, ChatRequest
 from tests.command_line import without_servers
-from tests.documentation.http_page import endpoints
 from tests.processes.test_serve import Serve, serve
 
 __all__ = ["serve"]
@@ -32,7 +32,6 @@ HEADERS = st.dictionaries(
     max_size=2,
 )
 METHODS = st.sampled_from(["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"])
-TABLE = endpoints()
 
 
 @pytest.fixture
@@ -50,15 +49,17 @@ def client(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[h
 def test_every_request_gets_an_answer_that_is_documented(
     client: httpx2.Client, data: st.DataObject
 ) -> None:
-    endpoint = data.draw(st.sampled_from(TABLE))
+    endpoint = data.draw(st.sampled_from(ENDPOINTS))
     method = data.draw(st.just(endpoint.method) | METHODS)
     path = endpoint.shown_path
     while "{" in path:
         before, _, rest = path.partition("{")
         given_ = quote(data.draw(TEXTS), safe=data.draw(st.sampled_from(["", "/"])))
         path = before + (given_ or "x") + rest.partition("}")[2]
-    wanted = data.draw(st.lists(st.sampled_from(endpoint.parameters or (None,)), max_size=2))
-    query = {each.name: data.draw(TEXTS) for each in wanted if each is not None}
+    wanted = data.draw(
+        st.lists(st.sampled_from([*endpoint.query.model_fields] or [None]), max_size=2)
+    )
+    query = {name: data.draw(TEXTS) for name in wanted if name is not None}
     headers = {**data.draw(HEADERS), "content-type": data.draw(TYPES)}
     body = data.draw(BODIES.map(lambda value: json.dumps(value).encode()) | st.binary())
     with client.stream(method, path, params=query, headers=headers, content=body) as response:
