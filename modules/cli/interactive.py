@@ -71,7 +71,8 @@ class _Requests:
         task = asyncio.current_task()
 
         def end() -> None:
-            if task is not None:
+            # Its ending is not broken off by another Ctrl-C.
+            if task is not None and not task.cancelling():
                 task.cancel()
 
         def interrupt() -> None:

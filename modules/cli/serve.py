@@ -17,7 +17,7 @@ from modules.cli.parser import add_approve_option, command_parser, read_words, s
 from modules.cli.surroundings import Options, Surroundings
 from modules.service.agents import AgentSetting
 from modules.service.http.app import Extras
-from modules.service.http.guard import profile_of, user_of
+from modules.service.http.guard import GuardSetting, profile_of, user_of
 from modules.service.http.serving import DRAIN_SECONDS, ServiceSetting, listen, serve, url_of
 from modules.service.http.tokens import FORM, Tokens, read_tokens
 from modules.service.mcp_door.door import McpDoor
@@ -131,14 +131,10 @@ def serve_agent(around: Surroundings) -> ExitCode:
     tokens, secrets = read_tokens(options.token_env, around.environ)
     around.redactor.learn(secrets)
     host: str = options.host
-    setting = ServiceSetting(
-        tokens,
-        frozenset(map(_host, (*options.allow_host, host))),
-        frozenset(map(_origin, options.allow_origin)),
-        options.runs,
-        options.queue,
-        options.drain_seconds,
-    )
+    hosts = frozenset(map(_host, (*options.allow_host, host)))
+    origins = frozenset(map(_origin, options.allow_origin))
+    guard = GuardSetting(tokens, around.redactor, hosts, origins)
+    setting = ServiceSetting(guard, options.runs, options.queue, options.drain_seconds)
     agents = replace(_agents(around, tokens), secrets=frozenset(secrets))
     around.tell_notes()
     listening = listen(host, options.port, has_tokens=bool(tokens))

@@ -179,7 +179,8 @@ class Surroundings:
         task = asyncio.create_task(work)
 
         def end() -> None:
-            task.cancel()
+            if not task.cancelling():  # its ending is not broken off by another Ctrl-C
+                task.cancel()
 
         with interrupting(end, signal.SIGINT, signal.SIGTERM):
             await asyncio.wait({task})

@@ -19,7 +19,7 @@ from modules.session.team_items import graph_outcome
 from modules.terminal.answer import SCHEMA_VERSION, plain_json
 from modules.trace.decisions import DecidedRun, decisions_of, paragraphs, whole_text
 from modules.trace.page import PageKind, html_page
-from modules.trace.spans import runs_of
+from modules.trace.spans import runs_of, trace_document
 from modules.trace.text import graph_mermaid, mermaid_text, tree_text
 
 _HELP: Final = """\
@@ -95,13 +95,7 @@ def trace(around: Surroundings) -> ExitCode:
         decided = _chosen(decisions_of(items), number)
         return _tell_decisions(around, session_id, title, decided)
     runs = _chosen(runs_of(items), number)
-    told: JsonObject = {
-        "type": "trace",
-        "schema": SCHEMA_VERSION,
-        "id": session_id,
-        "title": title,
-        "runs": around.redactor.json(plain_json(runs)),
-    }
+    told = trace_document(session_id, title, runs, around.redactor)
     if around.options.html is not None:
         return write_page(around, "trace", title, told)
     if around.options.json:

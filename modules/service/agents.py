@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 from config.models_file import load_models
@@ -48,7 +47,7 @@ from modules.planning.answer_schema import AnswerSchema
 from modules.planning.demands import Demands
 from modules.planning.guidance.guide import Guide
 from modules.sandbox import Sandbox, limits_of
-from modules.service.questions import PersonQuestions, PutQuestion
+from modules.service.questions import PersonAnswer, PersonQuestion, PersonQuestions, PutQuestion
 from modules.session.brought import NOTHING_BROUGHT, Brought
 from modules.team.entry import TeamEntry
 from modules.trace.telemetry import Telemetry
@@ -176,12 +175,7 @@ class Agent:
             self._stack = opening.pop_all()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         """End conversations, servers, sandbox and connections; every wait is bounded."""
         async with AsyncExitStack() as closing:  # what fails to end does not keep up the others
             closing.push_async_callback(self._stack.aclose)
@@ -215,7 +209,7 @@ class Agent:
         Raises:
             UsageError: the id is not of a known form.
         """
-        return self._begun(AgentConversation(self, self.setting, session_id, put_question))
+        return AgentConversation(self, self.setting, session_id, put_question)
 
     def unkept_conversation(
         self, put_question: PutQuestion | None = None, schema: AnswerSchema | None = None
@@ -233,11 +227,11 @@ class Agent:
         unkept = replace(setting, profile=profile, files_in=None)
         without = memory_server_id(self.servers.specs, places.root)
         demands = Demands(schema, without=without)
-        return self._begun(AgentConversation(self, unkept, None, put_question, demands))
+        return AgentConversation(self, unkept, None, put_question, demands)
 
-    def _begun(self, conversation: "AgentConversation") -> "AgentConversation":
+    def know(self, conversation: "AgentConversation") -> None:
+        """Tell a conversation what happens, until it is closed."""
         self._conversations.append(conversation)
-        return conversation
 
     @contextmanager
     def calling(self, server: str, questions: PersonQuestions | None) -> Generator[None]:
@@ -308,7 +302,8 @@ class AgentConversation:
     """A conversation of an agent, with one listener and one person for each of its requests.
 
     Attributes:
-        questions: asks the person; None where nobody is there.
+        put_question: puts a question to the person; another one may do so for each request.
+        questions: asks the person; None where nobody is ever there.
         conversation: what answers.
         number: of the request that is answered, or was last; later ones have higher numbers.
     """
@@ -330,10 +325,11 @@ class AgentConversation:
         self._calls: dict[tuple[str, int, int], tuple[str, int]] = {}
         self._called: set[str] = set()
         self.number = 0
+        self.put_question = put_question
         asked = None
         if put_question is not None:
             bounds = sandbox.standing_still, profile.team.ask_seconds, self._notice
-            asked = PersonQuestions(put_question, setting.redactor, *bounds)
+            asked = PersonQuestions(self._put, setting.redactor, *bounds)
         self.questions = asked
         self.conversation = Conversation(
             profile,
@@ -362,6 +358,7 @@ class AgentConversation:
             owns_parts=False,
             has_commands=False,
         )
+        agent.know(self)
 
     @property
     def is_running(self) -> bool:
@@ -468,6 +465,9 @@ class AgentConversation:
         memory = self.conversation.session.memory
         is_on = self.conversation.profile.memory.memory_service
         return not is_on or await asyncio.to_thread(memory.path.exists)
+
+    async def _put(self, question: PersonQuestion) -> PersonAnswer | None:
+        return None if self.put_question is None else await self.put_question(question)
 
     async def _notice(self, text: str) -> None:
         await self.hear(Notice("mcp", text))

@@ -11,11 +11,10 @@ import asyncio
 import contextvars
 import logging
 import re
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self, TypeAlias
 
 from config.schema import AgentProfile, load_profile
@@ -104,23 +103,18 @@ def profile_files(places: Places) -> dict[str, Path]:
 
 @dataclass(eq=False)
 class _Kept:
-    """An agent, its open conversations by session, and since when nobody has used it."""
+    """An agent, its open conversations by session, and since when nobody has used it.
+
+    Those of `busy` answer a request.
+    """
 
     agent: Agent
-    conversations: dict[str, "PooledConversation"] = field(
-        default_factory=dict[str, "PooledConversation"]
-    )
+    idle_since: float
     users: int = 0
-    idle_since: float = 0.0
-
-
-@dataclass(eq=False)
-class PooledConversation:
-    """A conversation that stays open between requests; `put_question` is that of the request."""
-
-    conversation: AgentConversation
-    is_busy: bool = False
-    put_question: PutQuestion | None = None
+    conversations: dict[str, AgentConversation] = field(
+        default_factory=dict[str, AgentConversation]
+    )
+    busy: set[AgentConversation] = field(default_factory=set[AgentConversation])
 
 
 class AgentPool:
@@ -140,7 +134,7 @@ class AgentPool:
         self._idle_seconds = idle_seconds
         self._agents_max = agents_max
         self._agents: dict[_Key, _Kept] = {}
-        self._opening: dict[_Key, asyncio.Task[_Kept]] = {}
+        self._opening: dict[_Key, asyncio.Task[None]] = {}
         self._ending: dict[_Key, asyncio.Task[None]] = {}
         self._places_taken = 0  # by agents that are being opened
         self._sweeper: asyncio.Task[None] | None = None
@@ -151,17 +145,10 @@ class AgentPool:
         self._sweeper = asyncio.create_task(self._sweep())
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         """End all agents, those too that are just being opened."""
         self._is_closed = True
-        unfinished: set[asyncio.Task[_Kept] | asyncio.Task[None]] = {*self._opening.values()}
-        if self._sweeper is not None:
-            unfinished.add(self._sweeper)
+        unfinished = {*self._opening.values(), *([self._sweeper] if self._sweeper else [])}
         for task in unfinished:
             task.cancel()
         if unfinished:
@@ -259,13 +246,11 @@ class AgentPool:
             ConversationBusy: it answers a request.
         """
         kept = self._agents.get((user.name, profile))
-        pooled = None if kept is None else kept.conversations.get(session_id)
-        if kept is None or pooled is None:
+        if kept is None or session_id not in kept.conversations:
             return
-        if pooled.is_busy:
+        if kept.conversations[session_id] in kept.busy:
             raise ConversationBusy(f"the conversation {session_id} answers a request; cancel that")
-        del kept.conversations[session_id]
-        await pooled.conversation.aclose()
+        await kept.conversations.pop(session_id).aclose()
 
     @asynccontextmanager
     async def agent(self, user: User, profile: str = DEFAULT_PROFILE) -> AsyncGenerator[Agent]:
@@ -284,7 +269,7 @@ class AgentPool:
         user: User,
         profile: str,
         session_id: str | None,
-        put_question: PutQuestion | None = None,
+        put_question: PutQuestion,
     ) -> AsyncGenerator[AgentConversation]:
         """A conversation of the user's for one request; a new one without `session_id`.
 
@@ -293,60 +278,27 @@ class AgentPool:
             UsageError, SettingsError, UserError, TooManyAgents: see `agent`.
         """
         async with self._used(user, profile) as kept:
-            pooled = kept.conversations.get(session_id or "")
-            if pooled is None:
-                pooled = self._open(kept.agent, session_id)
-            if pooled.is_busy:
+            conversation = kept.conversations.get(session_id or "")
+            if conversation is None:
+                conversation = kept.agent.conversation(session_id, _nobody)
+            if conversation in kept.busy:
                 raise ConversationBusy(
                     f"the conversation {session_id} answers another request; wait for its end, or "
                     "cancel it"
                 )
-            pooled.is_busy, pooled.put_question = True, put_question
+            kept.busy.add(conversation)
+            conversation.put_question = put_question
             if session_id is not None:
-                kept.conversations[session_id] = pooled
+                kept.conversations[session_id] = conversation
             try:
-                yield pooled.conversation
+                yield conversation
             finally:
-                pooled.is_busy, pooled.put_question = False, None
-                await self._put_back(kept, pooled)
-
-    def _open(self, agent: Agent, session_id: str | None) -> PooledConversation:
-        async def put(question: PersonQuestion) -> PersonAnswer | None:
-            asked = pooled.put_question
-            return None if asked is None else await asked(question)
-
-        return (pooled := PooledConversation(agent.conversation(session_id, put)))
-
-    async def _put_back(self, kept: _Kept, pooled: PooledConversation) -> None:
-        """Keep a conversation open under its session, and close the oldest of too many."""
-        conversations, id_ = kept.conversations, pooled.conversation.session_id
-        for name in [name for name, each in conversations.items() if each is pooled]:
-            del conversations[name]
-        closed: list[PooledConversation] = []
-        if id_ is None:
-            closed.append(pooled)
-        else:
-            conversations[id_] = pooled  # as the newest
-        idle = [name for name, each in conversations.items() if not each.is_busy]
-        too_many = max(0, len(conversations) - CONVERSATIONS_MAX)
-        # All at once: while one is closed, a request may come for another.
-        closed += [conversations.pop(name) for name in idle[:too_many]]
-        for each in closed:
-            try:
-                await each.conversation.aclose()
-            except Exception:  # the request is answered all the same
-                log.exception("a conversation did not end well")
+                kept.busy.remove(conversation)
+                conversation.put_question = _nobody
+                await _put_back(kept, conversation)
 
     @asynccontextmanager
     async def _used(self, user: User, profile: str) -> AsyncGenerator[_Kept]:
-        kept = await self._get(user, profile)
-        try:
-            yield kept
-        finally:
-            kept.users -= 1
-            kept.idle_since = self._clock()
-
-    async def _get(self, user: User, profile: str) -> _Kept:
         """The agent, counted as used.
 
         Who is cancelled here leaves the opening to others who wait for it, or to the next request.
@@ -361,36 +313,33 @@ class AgentPool:
                 work = self._opened(key, user)
                 opening = asyncio.create_task(work, context=contextvars.Context())
                 self._opening[key] = opening
-                opening.add_done_callback(_retrieve)
+                # Its error is seen, though nobody may wait for it any more.
+                opening.add_done_callback(lambda done: done.cancelled() or done.exception())
             await asyncio.wait({opening})
-            if opening.cancelled():
-                continue
-            opening.result()  # it may have been ended again by now
+            if not opening.cancelled():
+                opening.result()  # it may have been ended again by now
         kept.users += 1
-        return kept
+        try:
+            yield kept
+        finally:
+            kept.users -= 1
+            kept.idle_since = self._clock()
 
-    async def _opened(self, key: _Key, user: User) -> _Kept:
+    async def _opened(self, key: _Key, user: User) -> None:
         """Open an agent; one that still ends under the same name is waited for."""
         try:
             if (ending := self._ending.get(key)) is not None:
                 await asyncio.wait({ending})
             setting = await asyncio.to_thread(self.setting_of, user, key[1])
             await self._make_room()
-            with self._place_taken():
+            self._places_taken += 1
+            try:
                 agent = await asyncio.to_thread(Agent, setting)
-                kept = _Kept(await agent.__aenter__(), idle_since=self._clock())
-                self._agents[key] = kept
-            return kept
+                self._agents[key] = _Kept(await agent.__aenter__(), self._clock())
+            finally:
+                self._places_taken -= 1
         finally:
             del self._opening[key]
-
-    @contextmanager
-    def _place_taken(self) -> Generator[None]:
-        self._places_taken += 1
-        try:
-            yield
-        finally:
-            self._places_taken -= 1
 
     async def _make_room(self) -> None:
         """End the agent that has been idle longest, where there are too many.
@@ -429,10 +378,27 @@ class AgentPool:
                     self._end(key)
 
 
-def _retrieve(opening: asyncio.Task[_Kept]) -> None:
-    """See the error of an opening that nobody may wait for any more."""
-    if not opening.cancelled():
-        opening.exception()
+async def _put_back(kept: _Kept, conversation: AgentConversation) -> None:
+    """Keep a conversation open under its session, and close the oldest of too many."""
+    open_, id_ = kept.conversations, conversation.session_id
+    for name in [name for name, each in open_.items() if each is conversation]:
+        del open_[name]
+    closed = [conversation] if id_ is None else []
+    if id_ is not None:
+        open_[id_] = conversation  # as the newest
+    idle = [name for name, each in open_.items() if each not in kept.busy]
+    too_many = max(0, len(open_) - CONVERSATIONS_MAX)
+    # All at once: while one is closed, a request may come for another.
+    closed += [open_.pop(name) for name in idle[:too_many]]
+    for each in closed:
+        try:
+            await each.aclose()
+        except Exception:  # the request is answered all the same
+            log.exception("a conversation did not end well")
+
+
+async def _nobody(question: PersonQuestion) -> PersonAnswer | None:
+    """Between two requests nobody is there to be asked."""
 
 
 def _check_apart(setting: AgentSetting) -> None:

@@ -14,12 +14,14 @@ from typing import Final, Literal, TypeAlias
 from typing_extensions import TypedDict
 
 from core.base.frozen import frozen
+from core.base.redaction import Redactor
 from core.base.text import one_line
 from core.team.graph import GraphOutcome, SubtaskState
 from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import Json, JsonObject
 from modules.session.history import MODEL_CALLS, PERCEPTION, QUESTION, SUBTASK, TEAM, TRACE, runs_in
 from modules.session.team_items import ATTEMPT_OF_SUBTASK, ended_state, graph_outcome
+from modules.terminal.answer import SCHEMA_VERSION, plain_json
 
 SpanKind: TypeAlias = Literal[
     "run", "perception", "plan", "model", "retry", "call", "question", "subtask", "decision"
@@ -88,6 +90,19 @@ class TraceDocument(TypedDict):
     id: str
     title: str
     runs: list[Span]
+
+
+def trace_document(
+    session_id: str, title: str, runs: Sequence[Span], redactor: Redactor
+) -> JsonObject:
+    """A `TraceDocument` as JSON, without secrets."""
+    return {
+        "type": "trace",
+        "schema": SCHEMA_VERSION,
+        "id": session_id,
+        "title": title,
+        "runs": redactor.json(plain_json(runs)),
+    }
 
 
 def runs_of(items: Iterable[MemoryItem]) -> tuple[Span, ...]:

@@ -1,5 +1,6 @@
 """What flows through the engine: texts, chunks, what the index holds, what a search finds."""
 
+import os
 from typing import Literal, TypeAlias
 
 from core.base.frozen import frozen
@@ -9,6 +10,10 @@ SearchMode: TypeAlias = Literal["hybrid", "words", "vectors"]
 
 DocumentStatus: TypeAlias = Literal["indexed", "empty", "failed", "skipped"]
 """`empty`: read, but holds no text; `failed`: can't be read; `skipped`: not looked into."""
+
+
+DOUBTFUL_BY_NS = 1
+"""How far a time that is not to be trusted is put back; nobody sees the difference."""
 
 
 @frozen
@@ -54,6 +59,11 @@ class DocumentEntry:
     chunks: int
     title: str = ""
     note: str = ""
+
+    def tells_of(self, status: os.stat_result) -> bool:
+        """Whether the file was read as it is now; that of a new one may be in doubt."""
+        apart_ns = status.st_mtime_ns - self.modified_ns
+        return self.size_bytes == status.st_size and apart_ns in (0, DOUBTFUL_BY_NS)
 
 
 @frozen

@@ -48,14 +48,20 @@ LINGER_SECONDS: Final = 2.0
 OPEN_PATHS: Final = frozenset({"/", "/health", "/problems"})
 """What anybody may see: a page without data, whether the service is up, what problems mean."""
 
-PREFLIGHT_SECONDS: Final = 600
-"""So long a browser remembers what an allowed origin may do."""
+PREFLIGHT: Final = {
+    "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE",
+    "access-control-allow-headers": "authorization, content-type, last-event-id, traceparent, "
+    "tracestate, mcp-session-id, mcp-protocol-version",
+    "access-control-max-age": "600",
+}
+"""What an allowed origin may do, and for how many seconds a browser remembers that."""
 
-ALLOWED_HEADERS: Final = (
-    "authorization, content-type, last-event-id, traceparent, tracestate, mcp-session-id, "
-    "mcp-protocol-version"
-)
-EXPOSED_HEADERS: Final = "x-run-id, traceparent, retry-after, mcp-session-id"
+CORS: Final = {
+    "access-control-expose-headers": "x-run-id, traceparent, retry-after, mcp-session-id",
+    "cross-origin-resource-policy": "cross-origin",
+    "vary": "Origin",
+}
+"""On answers to allowed origins."""
 
 SAFE_HEADERS: Final = {
     "x-content-type-options": "nosniff",
@@ -135,17 +141,17 @@ class Guard:
             return
         headers = Headers(scope=scope)
         execution = begin(headers.get("traceparent"), headers.get("tracestate"))
-        answer = _Answer(scope, send, self._on_answer)
-        answer.headers["traceparent"] = execution.traceparent
         body = _Body(scope, headers, receive, self._setting)
-        answer.body = body
+        answer = _Answer(scope["method"], body, send, self._on_answer)
+        answer.headers["traceparent"] = execution.traceparent
         with working(execution):
             try:
                 origin = self._checked_origin(scope, headers)
-                answer.headers |= {} if origin is None else _cors(origin)
-                if origin is not None and _is_preflight(scope, headers):
-                    await Response(None, 204, _preflight())(scope, body, answer)
-                    return
+                if origin is not None:
+                    answer.headers |= {**CORS, "access-control-allow-origin": origin}
+                    if "access-control-request-method" in headers and scope["method"] == "OPTIONS":
+                        await Response(None, 204, PREFLIGHT)(scope, body, answer)
+                        return
                 user = self._setting.tokens.user_of(headers.get("authorization"))
                 if user is None and scope["path"] not in OPEN_PATHS:
                     told = "send a token of this service: Authorization: Bearer TOKEN"
@@ -273,12 +279,14 @@ class _Body:
 class _Answer:
     """Sends an answer with the headers that every answer has."""
 
-    def __init__(self, scope: Scope, send: Send, on_answer: Callable[[str, int], None]) -> None:
-        self._method: str = scope["method"]
+    def __init__(
+        self, method: str, body: _Body, send: Send, on_answer: Callable[[str, int], None]
+    ) -> None:
+        self._method = method
+        self._body = body
         self._send = send
         self._on_answer = on_answer
         self.headers: dict[str, str] = {}
-        self.body: _Body | None = None
         self.is_begun = False
 
     async def __call__(self, message: Message) -> None:
@@ -287,7 +295,7 @@ class _Answer:
             headers = MutableHeaders(raw=message["headers"])
             for name, value in (SAFE_HEADERS | self.headers).items():
                 headers.setdefault(name, value)
-            if self.body is not None and not self.body.is_whole:
+            if not self._body.is_whole:
                 headers["connection"] = "close"  # what is left of the body is nobody's request
             message = {**message, "headers": headers.raw}
             self._on_answer(self._method, message["status"])
@@ -313,24 +321,3 @@ def _is_visit(scope: Scope, headers: Headers) -> bool:
     """
     mode = headers.get("sec-fetch-mode")
     return scope["path"] == "/" and scope["method"] == "GET" and mode == "navigate"
-
-
-def _is_preflight(scope: Scope, headers: Headers) -> bool:
-    return scope["method"] == "OPTIONS" and "access-control-request-method" in headers
-
-
-def _cors(origin: str) -> dict[str, str]:
-    return {
-        "access-control-allow-origin": origin,
-        "access-control-expose-headers": EXPOSED_HEADERS,
-        "cross-origin-resource-policy": "cross-origin",
-        "vary": "Origin",
-    }
-
-
-def _preflight() -> dict[str, str]:
-    return {
-        "access-control-allow-methods": "GET, POST, PUT, DELETE",
-        "access-control-allow-headers": ALLOWED_HEADERS,
-        "access-control-max-age": str(PREFLIGHT_SECONDS),
-    }

@@ -4,8 +4,8 @@ Written by hand: `prometheus-client` would be a dependency for these sixty lines
 """
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from core.version import __version__
@@ -22,7 +22,7 @@ OTHER: Final = "other"
 DURATION_BOUNDS: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 """Seconds of a run."""
 
-_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -34,8 +34,7 @@ class Metrics:
         self._answers: Counter[Labels] = Counter()
         self._runs: Counter[Labels] = Counter()
         self._calls: Counter[Labels] = Counter()
-        self._tokens: Counter[Labels] = Counter()
-        self._cost = 0.0
+        self._used: defaultdict[str, float] = defaultdict(float)
         self._durations = [0] * (len(DURATION_BOUNDS) + 1)
         self._seconds = 0.0
         self._tools: set[str] = set()
@@ -56,7 +55,9 @@ class Metrics:
                 self._calls[("tool", tool), ("outcome", outcome)] += 1
             case name if name == DONE:
                 self._runs[(("status", str(data.get("status"))),)] += 1
-                self._count_use(data.get("usage"))
+                usage = data.get("usage")
+                for name, value in usage.items() if isinstance(usage, dict) else ():
+                    self._used[name] += _number(value)
                 seconds = _number(data.get("seconds"))
                 self._seconds += seconds
                 self._durations[bisect_left(DURATION_BOUNDS, seconds)] += 1
@@ -66,21 +67,25 @@ class Metrics:
     def text(self, runs: Runs, connections: int | None) -> str:
         """All figures as they are now."""
         begun = sum(run.has_begun for run in runs.active)
-        now: Sequence[tuple[str, str, float]] = (
-            ("runs_running", "Runs that go on.", begun),
-            ("runs_queued", "Runs that wait for their turn.", len(runs.active) - begun),
-            ("draining", "Whether no more runs are taken.", runs.is_draining),
-        )
-        lines = [*_family("build_info", "gauge", "The version.", {(("version", __version__),): 1})]
-        for name, told, value in now:
-            lines += _family(name, "gauge", told, {(): value})
-        if connections is not None:
-            lines += _family("connections", "gauge", "Connections.", {(): connections})
-        lines += _family("http_requests_total", "counter", "Answered requests.", self._answers)
-        lines += _family("runs_total", "counter", "Runs that ended, by how.", self._runs)
-        lines += _family("tool_calls_total", "counter", "Tool calls, by outcome.", self._calls)
-        lines += _family("model_tokens_total", "counter", "Tokens of models.", self._tokens)
-        lines += _family("model_cost_dollars_total", "counter", "Cost.", {(): self._cost})
+        tokens: dict[Labels, float] = {
+            (("direction", name),): self._used[f"{name}_tokens"] for name in ("input", "output")
+        }
+        lines: list[str] = []
+        for name, kind, told, values in (
+            ("build_info", "gauge", "The version.", {(("version", __version__),): 1}),
+            ("runs_running", "gauge", "Runs that go on.", begun),
+            ("runs_queued", "gauge", "Runs that wait for their turn.", len(runs.active) - begun),
+            ("draining", "gauge", "Whether no more runs are taken.", runs.is_draining),
+            ("connections", "gauge", "Connections.", connections),
+            ("http_requests_total", "counter", "Answered requests.", self._answers),
+            ("runs_total", "counter", "Runs that ended, by how.", self._runs),
+            ("tool_calls_total", "counter", "Tool calls, by outcome.", self._calls),
+            ("model_tokens_total", "counter", "Tokens of models.", tokens),
+            ("model_cost_dollars_total", "counter", "Cost.", self._used["cost"]),
+        ):
+            if values is not None:
+                given = values if isinstance(values, Mapping) else {(): values}
+                lines += _family(name, kind, told, given)
         lines += self._histogram()
         return "\n".join(lines) + "\n"
 
@@ -89,19 +94,6 @@ class Metrics:
             return OTHER
         self._tools.add(name)
         return name
-
-    def _count_use(self, usage: object) -> None:
-        match usage:
-            case {"input_tokens": int(read), "output_tokens": int(written)}:
-                self._tokens[(("direction", "input"),)] += read
-                self._tokens[(("direction", "output"),)] += written
-            case _:
-                pass
-        match usage:
-            case {"cost": int() | float() as cost}:
-                self._cost += cost
-            case _:
-                pass
 
     def _histogram(self) -> Iterator[str]:
         name, total = "cortex_run_duration_seconds", 0

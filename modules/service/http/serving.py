@@ -26,7 +26,6 @@ from modules.service.http.connections import HEAD_BYTES_MAX, BoundedProtocol
 from modules.service.http.endpoints.table import Service
 from modules.service.http.guard import GuardSetting
 from modules.service.http.metrics import Metrics
-from modules.service.http.tokens import Tokens
 from modules.service.pool import AgentPool, User
 from modules.service.served.runs import CANCEL_SECONDS, QUEUE_MAX, RUNS_MAX, USER_RUNS_MAX, Runs
 from modules.terminal.waits import interrupting
@@ -47,17 +46,13 @@ class ServiceSetting:
     """How the service listens, and what it takes.
 
     Attributes:
-        tokens: who may use it.
-        hosts: names of it beside those of loopback.
-        origins: other sites that may use it.
+        guard: who may use it.
         runs_max: so many runs go on at once.
         queue_max: so many more wait.
         drain_seconds: so long runs may go on after a signal.
     """
 
-    tokens: Tokens
-    hosts: frozenset[str] = frozenset()
-    origins: frozenset[str] = frozenset()
+    guard: GuardSetting
     runs_max: int = RUNS_MAX
     queue_max: int = QUEUE_MAX
     drain_seconds: float = DRAIN_SECONDS
@@ -121,7 +116,7 @@ async def serve(
     stop = _Stop()
     with listening, interrupting(stop.once_more, signal.SIGINT, signal.SIGTERM):
         async with AgentPool(agents, time.monotonic) as pool:
-            for user in setting.tokens.users:
+            for user in setting.guard.tokens.users:
                 await asyncio.to_thread(pool.check_user, user)
             # What is wrong with the usual profile is told now, not to the first user.
             async with pool.agent(User()) as agent:
@@ -133,14 +128,12 @@ async def serve(
                 pool,
                 runs_max=setting.runs_max,
                 queue_max=setting.queue_max,
-                user_runs_max=USER_RUNS_MAX if setting.tokens else None,
+                user_runs_max=USER_RUNS_MAX if setting.guard.tokens else None,
                 on_event=metrics.hear,
             )
-            guard = GuardSetting(setting.tokens, agents.redactor, setting.hosts, setting.origins)
             extras = extras_of(runs)
             service = Service(runs, metrics, lambda: len(server.server_state.connections))
-            app = http_app(service, guard, extras)
-            server = http_server(app)
+            server = http_server(http_app(service, setting.guard, extras))
             async with extras.running:
                 serving = asyncio.create_task(server.serve([listening]))
                 on_listening()

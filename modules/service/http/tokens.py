@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Final
 
-from core.base.frozen import frozen
 from core.errors import UsageError
 from modules.service.pool import User, user_named
 
@@ -16,19 +15,12 @@ TOKEN_BYTES_MAX: Final = 1_024
 """A longer one is not even looked at."""
 
 
-@frozen
-class Token:
-    """What a token opens; the token itself is not kept."""
-
-    digest: bytes
-    user: User
-
-
 class Tokens:
     """The tokens of the service; without any, whoever reaches it is the owner of CORTEX_HOME."""
 
-    def __init__(self, tokens: Sequence[Token] = ()) -> None:
-        self._tokens = (*tokens,)
+    def __init__(self, tokens: Mapping[bytes, User] | None = None) -> None:
+        """`tokens` are users by the digests of their tokens, which themselves are not kept."""
+        self._tokens = {**(tokens or {})}
 
     def __bool__(self) -> bool:
         """Whether a token is needed."""
@@ -37,12 +29,12 @@ class Tokens:
     @property
     def users(self) -> tuple[User, ...]:
         """Whose they are; a user has one for each token."""
-        return tuple(token.user for token in self._tokens)
+        return tuple(self._tokens.values())
 
     @property
     def has_others(self) -> bool:
         """Whether somebody else than the owner of CORTEX_HOME may use the service."""
-        return any(token.user.name for token in self._tokens)
+        return any(user.name for user in self.users)
 
     def user_of(self, authorization: str | None) -> User | None:
         """Whose request it is, by its header; None where the token is missing or none of ours.
@@ -56,9 +48,9 @@ class Tokens:
         if scheme.lower() != "bearer" or not data or len(data) > TOKEN_BYTES_MAX:
             return None
         digest, found = sha256(data).digest(), None
-        for token in self._tokens:
-            if hmac.compare_digest(token.digest, digest):
-                found = token.user
+        for known, user in self._tokens.items():
+            if hmac.compare_digest(known, digest):
+                found = user
         return found
 
 
@@ -68,7 +60,7 @@ def read_tokens(options: Sequence[str], environ: Mapping[str, str]) -> tuple[Tok
     Raises:
         UsageError: a variable is missing, its token is too short, or two users share one.
     """
-    tokens: dict[bytes, Token] = {}
+    tokens: dict[bytes, User] = {}
     secrets: list[str] = []
     for option in options:
         variable, _, meant = option.partition("=")
@@ -87,10 +79,9 @@ def read_tokens(options: Sequence[str], environ: Mapping[str, str]) -> tuple[Tok
         if digest in tokens:
             raise UsageError(f"--token-env {variable}: another variable holds the same token")
         allowed = profiles if colon else None
-        user = user_named(name, allowed) if name else User(profiles=allowed)
-        tokens[digest] = Token(digest, user)
+        tokens[digest] = user_named(name, allowed) if name else User(profiles=allowed)
         secrets.append(secret)
-    return Tokens([*tokens.values()]), secrets
+    return Tokens(tokens), secrets
 
 
 FORM: Final = "VARIABLE[=USER[:PROFILE,...]]"

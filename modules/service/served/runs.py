@@ -24,7 +24,7 @@ from core.values import JsonObject
 from modules.service.agents import AgentConversation
 from modules.service.pool import AgentPool, Busy, ConversationBusy, User
 from modules.service.questions import PersonAnswer, PersonQuestion, check_answer
-from modules.service.served.events import DONE, EventWords, ServiceEvent, ended
+from modules.service.served.events import CHUNK, DONE, EventWords, ServiceEvent, ended
 from modules.service.served.problems import Problem, problem_of, problem_of_outcome
 from modules.service.served.run_log import KeptRun, RunFacts, RunLog, read_log
 from modules.session.ids import check_session_id, new_session_id
@@ -268,6 +268,8 @@ class ServedRun:
             self._close(question_id)
         if problem is not None:
             self.tell("error", {"problem": problem.document(trace_id)})
+        if outcome.answer is not None and all(each.name != CHUNK for each in self._events):
+            self.tell(CHUNK, {"content": outcome.answer})  # help, say, which no run has made
         for name, fields in ended(outcome, self.conversation_id, trace_id):
             self.tell(name, fields)
 

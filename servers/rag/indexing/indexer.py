@@ -30,7 +30,6 @@ from servers.rag.indexing.progress import (
     SyncReport,
 )
 from servers.rag.indexing.reading import (
-    DOUBTFUL_BY_NS,
     FileFailed,
     FileGone,
     FileRead,
@@ -42,7 +41,7 @@ from servers.rag.indexing.reading import (
     read_ahead,
 )
 from servers.rag.library.options import DocumentOptions
-from servers.rag.passages import DocumentEntry, DocumentStatus
+from servers.rag.passages import DOUBTFUL_BY_NS, DocumentEntry, DocumentStatus
 from servers.rag.ports import Embedder, Extractor
 
 logger = logging.getLogger(__name__)

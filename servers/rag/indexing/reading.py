@@ -19,14 +19,12 @@ from typing import TypeAlias, TypeVar
 
 from core.base.frozen import frozen
 from servers.rag.folders.scan import FoundFile
+from servers.rag.passages import DOUBTFUL_BY_NS
 from servers.rag.ports import Extractor
 from servers.reading.source import Extracted, ExtractionError
 
 YOUNG_NS = 2_000_000_000
 """Younger files may change unseen: the coarsest clock in use (FAT's) ticks every two seconds."""
-
-DOUBTFUL_BY_NS = 1
-"""How far a time that is not to be trusted is put back; nobody sees the difference."""
 
 _BLOCK_BYTES = 1 << 20
 

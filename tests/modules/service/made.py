@@ -15,6 +15,7 @@ from core.base.redaction import Redactor
 from core.values import JsonObject
 from modules.service.agents import AgentSetting
 from modules.service.pool import AgentPool, User
+from modules.service.questions import PersonQuestion
 from modules.service.served.event_types import EVENT_TYPES
 from modules.service.served.events import DONE, ServiceEvent
 from modules.service.served.runs import Runs, ServedRun
@@ -93,6 +94,10 @@ async def serving(
 def clock() -> float:
     """Seconds of the running loop."""
     return asyncio.get_running_loop().time()
+
+
+async def unasked(question: PersonQuestion) -> None:
+    """Nobody is there to be asked."""
 
 
 async def heard(run: ServedRun, after: int = 0) -> list[ServiceEvent]:

@@ -31,6 +31,7 @@ from tests.modules.service.made import (
     says,
     setting,
     settled,
+    unasked,
 )
 
 USERS = [user_named(f"u{number}") for number in range(6)]
@@ -218,11 +219,11 @@ class TestConversations:
         async with pool_of(setting(tmp_path, [])) as pool:
             first_ones: dict[str, object] = {}
             for number in range(CONVERSATIONS_MAX + 1):
-                async with pool.conversation(OWNER, "default", f"c{number}") as talk:
+                async with pool.conversation(OWNER, "default", f"c{number}", unasked) as talk:
                     first_ones[f"c{number}"] = talk
             again: dict[str, object] = {}
             for name in (f"c{CONVERSATIONS_MAX}", "c1", "c0"):
-                async with pool.conversation(OWNER, "default", name) as talk:
+                async with pool.conversation(OWNER, "default", name, unasked) as talk:
                     again[name] = talk
         assert [again[name] is first_ones[name] for name in again] == [True, True, False]
 
@@ -230,11 +231,11 @@ class TestConversations:
         self, tmp_path: Path
     ) -> None:
         async with pool_of(setting(tmp_path, [says("x")])) as pool:
-            async with pool.conversation(OWNER, "default", None) as new:
+            async with pool.conversation(OWNER, "default", None, unasked) as new:
                 await new.ask("hm", nobody)
-            async with pool.conversation(OWNER, "default", new.session_id) as again:
+            async with pool.conversation(OWNER, "default", new.session_id, unasked) as again:
                 assert again is new
-            async with pool.conversation(OWNER, "default", None) as other:
+            async with pool.conversation(OWNER, "default", None, unasked) as other:
                 assert other is not new
 
     async def test_one_that_answers_is_busy_and_is_not_closed_for_others(
@@ -253,26 +254,26 @@ class TestConversations:
                 asking = asyncio.create_task(talk.ask("hm", nobody))
                 await settled(lambda: bool(questions))
                 with pytest.raises(ConversationBusy):
-                    async with pool.conversation(OWNER, "default", "notes"):
+                    async with pool.conversation(OWNER, "default", "notes", unasked):
                         pass
                 with pytest.raises(ConversationBusy):
                     await pool.close_conversation(OWNER, "default", "notes")
                 for number in range(CONVERSATIONS_MAX + 1):
-                    async with pool.conversation(OWNER, "default", f"c{number}"):
+                    async with pool.conversation(OWNER, "default", f"c{number}", unasked):
                         pass
                 answer.set_result(PersonAnswer("this"))
                 assert (await asking).answer == "x"
-            async with pool.conversation(OWNER, "default", "notes") as again:
+            async with pool.conversation(OWNER, "default", "notes", unasked) as again:
                 assert again is talk
             await pool.close_conversation(OWNER, "default", "notes")
-            async with pool.conversation(OWNER, "default", "notes") as anew:
+            async with pool.conversation(OWNER, "default", "notes", unasked) as anew:
                 assert anew is not talk
 
     async def test_users_with_conversations_of_one_name_never_meet(self, tmp_path: Path) -> None:
         made = setting(tmp_path, [], model=script(tmp_path, [says("one"), says("two")]))
         async with pool_of(made) as pool:
             for user in USERS[:2]:
-                async with pool.conversation(user, "default", "notes") as talk:
+                async with pool.conversation(user, "default", "notes", unasked) as talk:
                     await talk.ask(f"I am {user.name}", nobody)
         for user in USERS[:2]:
             text = next((tmp_path / "users" / user.name).rglob("notes.json")).read_text()

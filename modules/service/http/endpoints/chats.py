@@ -31,8 +31,7 @@ from modules.service.http.guard import user_of
 from modules.service.http.problems import Refused
 from modules.service.pool import AgentPool, ConversationBusy, User
 from modules.session.kept import KeptSessions
-from modules.terminal.answer import SCHEMA_VERSION, plain_json
-from modules.trace.spans import TraceDocument, runs_of
+from modules.trace.spans import TraceDocument, runs_of, trace_document
 
 
 @Endpoint("GET", "/chats", query=ChatsQuery, answer=ChatList)
@@ -200,13 +199,8 @@ def _traced(shelf: _Shelf, id_: str, redactor: Redactor) -> JsonObject:
     """The document of its trace."""
     items = shelf.kept.items(id_)
     redactor.mask(shelf.profile.memory.mask)
-    return {
-        "type": "trace",
-        "schema": SCHEMA_VERSION,
-        "id": id_,
-        "title": redactor.text(one_line(title_of(items) or id_)),
-        "runs": redactor.json(plain_json(runs_of(items))),
-    }
+    title = redactor.text(one_line(title_of(items) or id_))
+    return trace_document(id_, title, runs_of(items), redactor)
 
 
 def _messages(items: list[MemoryItem], redactor: Redactor) -> Iterator[Message]:

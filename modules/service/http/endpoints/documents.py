@@ -141,8 +141,7 @@ class _Index:
     def entry(self, path: Path, status: os.stat_result) -> DocumentEntry | None:
         """What it knows of a file as that is now."""
         found = self._entries.get(os.path.realpath(path))
-        now = status.st_size, status.st_mtime_ns
-        return found if found and (found.size_bytes, found.modified_ns) == now else None
+        return found if found is not None and found.tells_of(status) else None
 
 
 def _listed(agent: Agent) -> DocumentList:

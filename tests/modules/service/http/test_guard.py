@@ -147,6 +147,7 @@ async def test_preflights_are_answered_for_allowed_origins_only() -> None:
     assert allowed.status_code == 204
     assert allowed.headers["access-control-allow-origin"] == CHAT
     assert "authorization" in allowed.headers["access-control-allow-headers"]
+    assert "PATCH" in allowed.headers["access-control-allow-methods"]
     assert problem(refused) == "forbidden"
     assert "access-control-allow-origin" not in refused.headers
 
@@ -207,6 +208,7 @@ async def test_another_protocol_has_its_own_form_of_refusals() -> None:
         other = await http.get("/who")
     assert response.status_code == 401
     assert "token" in response.json()["error"]["message"]
+    assert response.headers["www-authenticate"] == "Bearer"
     assert problem(other) == "unauthorized"
 
 

@@ -19,7 +19,7 @@ from modules.service.http.app import http_app
 from modules.service.http.endpoints.table import Service
 from modules.service.http.guard import GuardSetting
 from modules.service.http.metrics import Metrics
-from modules.service.http.tokens import Token, Tokens
+from modules.service.http.tokens import Tokens
 from modules.service.openai_form.routes import openai_form
 from modules.service.pool import AgentPool, User
 from modules.service.served.runs import Runs
@@ -77,7 +77,7 @@ async def served(
     made_of: AgentSetting, user: User | None = None, runs_max: int = 8
 ) -> AsyncGenerator[Served]:
     """The service, which knows one user by a token; more than `runs_max` runs are refused."""
-    tokens = Tokens([Token(sha256(TOKEN.encode()).digest(), user or User())])
+    tokens = Tokens({sha256(TOKEN.encode()).digest(): user or User()})
     metrics = Metrics()
     guard = GuardSetting(tokens, made_of.redactor, body_seconds=60)
     async with AgentPool(made_of, time.monotonic) as pool:

@@ -19,6 +19,7 @@ from core.events import Event
 from modules.service.pool import User
 from tests.command_line import SUMS_SERVER, plan, script, write_profile
 from tests.modules.models.ollama.server import chunk, last, ollama_server
+from tests.modules.service.made import unasked
 from tests.modules.service.openai_form.served import Served, served, setting, until
 
 SUM: list[ChatCompletionMessageParam] = [{"role": "user", "content": "add 5 and 7"}]
@@ -151,7 +152,7 @@ async def test_nothing_is_kept_and_nothing_of_the_user_is_told(tmp_path: Path) -
         ollama.chat = [chunk(f"```python\n{answering('noted')}```"), last()]
         made_of = setting(tmp_path, "ollama:qwen:7b", write_profile(tmp_path), ollama.environ)
         async with served(made_of) as service, service.client() as client:
-            async with service.pool.conversation(User(), "default", None) as conversation:
+            async with service.pool.conversation(User(), "default", None, unasked) as conversation:
                 await conversation.ask("Remember that my cat is called Zerberus", hear)
             before = kept()
             assert "Zerberus" in b"".join(before.values()).decode()

@@ -45,6 +45,7 @@ from tests.modules.service.made import (
     serving,
     setting,
     settled,
+    unasked,
     until,
     with_seconds,
 )
@@ -147,6 +148,12 @@ class TestARun:
         assert (run.outcome.answer, run.outcome.steps) == ("hi", ())
         assert run.characters > 500
 
+    async def test_help_is_told_as_an_answer_is(self, tmp_path: Path) -> None:
+        async with serving(setting(tmp_path, [])) as runs:
+            events = await heard(await runs.start(OWNER, "hello"))
+        [chunk] = [event.data for event in events if event.name == "response.chunk"]
+        assert chunk["content"] == end_of(events)["answer"]
+
 
 class TestCancelling:
     async def test_before_it_begins(self, tmp_path: Path) -> None:
@@ -184,7 +191,7 @@ class TestCancelling:
         made = setting(tmp_path, [says("x"), says("x")], more="budgets: {day: {tokens: 1000000}}\n")
         async with serving(made) as runs:
             await heard(await runs.start(OWNER, "hm", conversation_id="notes"))
-            async with runs.pool.conversation(OWNER, "default", "notes") as conversation:
+            async with runs.pool.conversation(OWNER, "default", "notes", unasked) as conversation:
 
                 async def nobody(event: Event) -> None:
                     """Hear an event."""
