@@ -19,12 +19,9 @@ from core.ports import (
 )
 from core.turn import Usage
 from core.values import Json, JsonObject
-from modules.models.http.json_text import ToolCalls
+from modules.models.http.json_text import ToolCalls, count_of
 from modules.models.http.reply import ReplyReader, ServiceReply
 from modules.models.thinking import ThinkingSplitter
-
-TOKENS_MAX = 1_000_000_000
-"""A larger count of tokens is none."""
 
 WITHHELD = "[The service's content filter stopped the reply.]"
 
@@ -32,7 +29,7 @@ _FINISHES: dict[str, FinishReason] = {"length": "length", "content_filter": "ref
 """All other reasons, `stop` and `tool_calls` above all, say that the model was done."""
 
 
-class OpenAIReply(ReplyReader[JsonObject]):
+class OpenAIReply(ReplyReader):
     """Reads one reply; once the model has said why it stops, only the count of tokens may come."""
 
     def __init__(self, reply: ServiceReply) -> None:
@@ -154,9 +151,7 @@ def usage_in(raw: Json) -> Usage | None:
 
 
 def _tokens(value: Json) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        return 0
-    return value if 0 <= value <= TOKENS_MAX else 0
+    return count_of(value) or 0
 
 
 def _part_text(part: Json) -> str:

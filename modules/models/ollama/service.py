@@ -20,7 +20,7 @@ from core.turn import Usage
 from core.values import Json, JsonObject
 from modules.models.http.client import ServiceClient
 from modules.models.http.errors import ServiceError, ServiceErrors
-from modules.models.http.json_text import tool_call
+from modules.models.http.json_text import count_of, tool_call
 from modules.models.http.reply import ReplyReader, deltas_of
 from modules.models.ollama.facts import (
     REPLY_TOKENS,
@@ -30,7 +30,6 @@ from modules.models.ollama.facts import (
     OllamaFacts,
     PullProgress,
     context_size,
-    count_of,
     installed_models,
     loaded_context,
     model_facts,
@@ -218,7 +217,7 @@ class OllamaService:
         )
 
 
-class OllamaReply(ReplyReader[JsonObject]):
+class OllamaReply(ReplyReader):
     """Reads one reply; it is complete with the chunk that says `done`."""
 
     def __init__(self, errors: ServiceErrors) -> None:
