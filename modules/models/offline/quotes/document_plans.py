@@ -12,7 +12,7 @@ from core.turn import FURTHER_PROCESSING
 from core.values import JsonObject
 from modules.models.offline.plan_source import (
     AS_IT_IS,
-    call_lines,
+    call_line,
     filled,
     indented,
     literal,
@@ -77,20 +77,20 @@ def write_document_plan(inputs: DecisionInputs, question: DocumentQuestion) -> s
     asked: JsonObject = {"query": question.query}
     if question.file is not None and takes(tool, "file"):
         asked["file"] = question.file
-    call = call_lines(inputs, tool, asked)
+    call = call_line(inputs, tool, asked)
     if question.kind == "passages":
-        return whole_plan([*call, AS_IT_IS])
+        return whole_plan([call, AS_IT_IS])
     again: list[str] = []
     if inputs.max_tool_calls > 1 and takes(tool, "mode"):
-        lines = call_lines(inputs, tool, {**asked, "mode": "words"})
+        lines = [call_line(inputs, tool, {**asked, "mode": "words"})]
         again = [_IF_NOTHING, *indented(lines)]
-    return whole_plan([*call, *again, *_picking_lines(question)])
+    return whole_plan([call, *again, *_picking_lines(question)])
 
 
 def write_listing_plan(inputs: DecisionInputs) -> str | None:
     """A plan that lists the documents, where the request asks for that."""
     tool = listing_tool(inputs.user_input, inputs.tools)
-    return None if tool is None else whole_plan([*call_lines(inputs, tool, {}), AS_IT_IS])
+    return None if tool is None else whole_plan([call_line(inputs, tool, {}), AS_IT_IS])
 
 
 def check_observation(found: str) -> None:

@@ -9,7 +9,7 @@ from core.ports import DecisionInputs
 from core.tools.spec import ToolSpec
 from modules.models.offline.arithmetic.grammar import MAX_REQUEST_CHARACTERS
 from modules.models.offline.arithmetic.tree import OPERATIONS
-from modules.models.offline.plan_source import AS_IT_IS, call_lines, indented, whole_plan
+from modules.models.offline.plan_source import AS_IT_IS, call_line, indented, whole_plan
 from modules.models.offline.refusal import Ambiguous, Refusal
 from modules.models.offline.tools.arguments import Filling
 from modules.models.offline.tools.pieces import Piece, pieces_of
@@ -197,8 +197,8 @@ def _plan(inputs: DecisionInputs, best: Candidate, fallback: Candidate | None) -
 
 
 def _lines(inputs: DecisionInputs, candidate: Candidate) -> list[str]:
-    lines = call_lines(inputs, candidate.tool, candidate.filling.arguments)
-    if inputs.plan_style == "tools" and candidate.tool.output_schema is None:
+    lines = [call_line(inputs, candidate.tool, candidate.filling.arguments)]
+    if candidate.tool.output_schema is None:
         # Without a schema a tool may answer pictures and the like, which arrive as a list.
         lines += [
             "if isinstance(answer, list):",

@@ -20,7 +20,7 @@ from modules.models.offline.arithmetic.grammar import MAX_REQUEST_CHARACTERS
 from modules.models.offline.plan_source import (
     AS_IT_IS,
     Source,
-    call_lines,
+    call_line,
     filled,
     indented,
     literal,
@@ -161,12 +161,12 @@ def write_web_plan(inputs: DecisionInputs) -> str | None:
     match request:
         case WebSearch(query, max_results):
             most: dict[str, Json] = {} if max_results is None else {"max_results": max_results}
-            lines = [*call_lines(inputs, tools[0], {"query": query, **most}), AS_IT_IS]
+            lines = [call_line(inputs, tools[0], {"query": query, **most}), AS_IT_IS]
         case SearchThenRead():
             lines = _search_then_read(inputs, request, *tools)
         case PageText(url, form):
             raw: dict[str, Json] = {"raw": True} if form == "source" else {}
-            lines = [*call_lines(inputs, tools[0], {"url": url, **raw}), AS_IT_IS]
+            lines = [call_line(inputs, tools[0], {"url": url, **raw}), AS_IT_IS]
         case PageSummary(url) | PageQuestion(url):
             wanted = (
                 summary_lines(request.sentences)
@@ -248,11 +248,11 @@ def _search_then_read(
     if inputs.max_tool_calls < 2:
         raise Refusal("a plan may make one tool call here, and searching and reading take two")
     lines = [
-        *call_lines(inputs, search, {"query": request.query}),
+        call_line(inputs, search, {"query": request.query}),
         *filled(_RESULT, {"position": request.position, "final": FINAL_ANSWER}),
     ]
     if not request.sums_up:
-        return [*lines, *call_lines(inputs, reading, {"url": Source("address")}), AS_IT_IS]
+        return [*lines, call_line(inputs, reading, {"url": Source("address")}), AS_IT_IS]
     read = _page_lines(inputs, reading, inputs.max_tool_calls - 1)
     return [*lines, *read, *summary_lines(None)]
 
@@ -266,12 +266,12 @@ def _page_lines(inputs: DecisionInputs, tool: ToolSpec, calls: int) -> list[str]
         f"for _ in range({parts - 1}):",
         "    if not further:",
         "        break",
-        *indented([*call_lines(inputs, tool, given), *filled(_JOINED, {})]),
+        *indented([call_line(inputs, tool, given), *filled(_JOINED, {})]),
     ]
     return [
         *sentence_lines(),
         *filled(_PAGE, {}),
-        *call_lines(inputs, tool, {"url": url}),
+        call_line(inputs, tool, {"url": url}),
         "page, further = parted(answer)",
         *(again if parts > 1 else ()),
         *filled(

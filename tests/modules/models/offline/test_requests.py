@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from core.turn import ExplorationMode, PlanningMode, PlanStyle
+from core.turn import ExplorationMode, PlanningMode
 from tests.modules.models.offline.plans import MATH_TOOLS, Bench, history
 
 CODES = "strings_to_chars_to_int"
@@ -188,28 +188,23 @@ STRATEGIES: list[tuple[PlanningMode, ExplorationMode]] = [
 
 
 @pytest.mark.parametrize(("request_text", "answer", "called"), ANSWERED)
-@pytest.mark.parametrize("style", ["tools", "mcp"])
 async def test_a_request_gives_its_answer_by_these_tools(
-    request_text: str, answer: str, called: list[str], style: PlanStyle
+    request_text: str, answer: str, called: list[str]
 ) -> None:
-    outcome = await Bench().run(request_text, plan_style=style)
+    outcome = await Bench().run(request_text)
     assert (outcome.answer, outcome.called) == (answer, called), outcome.text
 
 
 @pytest.mark.parametrize(("request_text", "answer", "called"), ANSWERED)
 @pytest.mark.parametrize(("planning", "exploration"), STRATEGIES[1:])
-@pytest.mark.parametrize("style", ["tools", "mcp"])
 async def test_every_strategy_gives_the_same_answer(
     request_text: str,
     answer: str,
     called: list[str],
     planning: PlanningMode,
     exploration: ExplorationMode,
-    style: PlanStyle,
 ) -> None:
-    outcome = await Bench().run(
-        request_text, planning_mode=planning, exploration_mode=exploration, plan_style=style
-    )
+    outcome = await Bench().run(request_text, planning_mode=planning, exploration_mode=exploration)
     assert outcome.answer == answer, outcome.text
     assert sorted(outcome.called) == sorted(called)
 
@@ -312,17 +307,6 @@ async def test_the_plan_reads_as_a_person_would_write_it() -> None:
         '    return f"FINAL_ANSWER: {total}"\n'
     )
     assert ast.parse(outcome.text)
-
-
-async def test_the_mcp_style_has_the_form_of_the_mission() -> None:
-    outcome = await Bench().run("add 1 and 2", plan_style="mcp")
-    assert outcome.text == (
-        "import json\n\n"
-        "async def solve():\n"
-        '    result = await mcp.call_tool(\'add\', {"input": {"a": 1, "b": 2}})\n'
-        '    total = json.loads(result.content[0].text)["result"]\n'
-        '    return f"FINAL_ANSWER: {total}"\n'
-    )
 
 
 async def test_a_refusal_names_a_server_that_is_down() -> None:
