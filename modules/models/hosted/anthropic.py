@@ -81,7 +81,6 @@ class AnthropicService(StreamingService[ClaudeFacts]):
     """One Claude model; its manner is what it takes."""
 
     def __init__(self, entry: ModelEntry, errors: ServiceErrors) -> None:
-        """Make the client; see `StreamingService`."""
         key = {"authorization": f"Bearer {errors.key.value}"} if errors.key is not None else {}
         headers = {"anthropic-version": API_VERSION, **key}
         super().__init__(errors, "/v1/messages", ClaudeFacts(is_asked=False), headers)
@@ -220,7 +219,6 @@ class AnthropicReply(ReplyReader):
     """Reads one reply; it is complete with the event that ends the message."""
 
     def __init__(self, errors: ServiceErrors) -> None:
-        """Nothing is there yet."""
         super().__init__(errors)
         self._has_content = False
         self._stop_reason: str | None = None

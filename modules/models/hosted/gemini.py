@@ -60,7 +60,6 @@ class GeminiService(StreamingService[list[JsonObject]]):
     """One Gemini model; its manner are the values for its thinking that it has not refused."""
 
     def __init__(self, entry: ModelEntry, errors: ServiceErrors) -> None:
-        """Make the client; see `StreamingService`."""
         model = entry.model or ""
         by_budget, is_gemini = _BY_BUDGET.search(model) is not None, "gemini" in model
         named = quote(model if "/" in model else f"models/{model}")
@@ -140,7 +139,6 @@ class GeminiReply(ReplyReader):
     """
 
     def __init__(self, errors: ServiceErrors) -> None:
-        """Nothing is there yet."""
         super().__init__(errors)
         self._has_content = False
         self._reason: str | None = None

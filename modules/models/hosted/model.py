@@ -48,7 +48,6 @@ class RemoteModel(ABC):
     """A model whose service is opened at the first request."""
 
     def __init__(self, name: str, errors: ServiceErrors) -> None:
-        """Open nothing."""
         self.name = name
         self.errors = errors
         self._opening = asyncio.Lock()

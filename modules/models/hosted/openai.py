@@ -66,7 +66,6 @@ class OpenAIService(StreamingService[Dialect]):
     """How long the count of tokens is waited for once a reply is complete."""
 
     def __init__(self, entry: ModelEntry, errors: ServiceErrors) -> None:
-        """Make the client; see `StreamingService`."""
         dialect: dict[str, tuple[str, ...]] = {**_ALL}
         if entry.base_url is None:  # OpenAI itself wants the other name, which others ignore
             dialect["limit"] = _ALL["limit"][::-1]

@@ -33,7 +33,6 @@ class OpenAIReply(ReplyReader):
     """Reads one reply; once the model has said why it stops, only the count of tokens may come."""
 
     def __init__(self, reply: ServiceReply) -> None:
-        """Nothing has come yet."""
         super().__init__(reply.errors)
         self._reply = reply
         self._finish: FinishReason = "stop"

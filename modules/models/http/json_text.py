@@ -81,7 +81,6 @@ class ToolCalls:
     """The calls of one reply, by their places in it."""
 
     def __init__(self) -> None:
-        """None has come yet."""
         self._names: dict[int, str] = {}
         self._texts: dict[int, list[str]] = {}
         self._begun = 0

@@ -59,7 +59,6 @@ class ReplyReader(ABC):
     """
 
     def __init__(self, errors: ServiceErrors) -> None:
-        """Nothing has come yet."""
         self.errors = errors
         self.usage = Usage(model_calls=1)
         self.is_complete = False
@@ -111,7 +110,6 @@ class ServiceReply:
     """
 
     def __init__(self, response: httpx2.Response, errors: ServiceErrors) -> None:
-        """Read the head only."""
         self.errors = errors
         content_type: str = response.headers.get("content-type", "")
         self.media_type = content_type.partition(";")[0].strip().lower()

@@ -221,7 +221,6 @@ class OllamaReply(ReplyReader):
     """Reads one reply; it is complete with the chunk that says `done`."""
 
     def __init__(self, errors: ServiceErrors) -> None:
-        """Nothing has come yet."""
         super().__init__(errors)
         self._splitter = ThinkingSplitter()
         self._was_cut = False

@@ -20,7 +20,7 @@ from core.base.frozen import frozen
 from core.errors import BudgetScope, BudgetSpent, Measure, SpentBudget, StorageError
 from core.run.answer import after_budget
 from core.turn import RunOutcome, Usage
-from modules.models.serving.budget import dollars
+from modules.models.serving.budget import Account, dollars
 from modules.models.serving.ledger import LEDGER_FILE, NOTHING, Keys, Ledger, Spent, Sums
 
 WRITE_SECONDS: Final = 1.0
@@ -182,8 +182,8 @@ class Budgets:
         return keys
 
 
-class RunAccount:
-    """What one run spends, held against all budgets; `modules.models.serving.budget.Account`.
+class RunAccount(Account):
+    """What one run spends, held against all budgets.
 
     Attributes:
         cost_budgets: the profile's keys for those that bound the cost.

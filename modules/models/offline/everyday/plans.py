@@ -15,10 +15,8 @@ from core.ports import DecisionInputs
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import TextInput
-from modules.models.offline.everyday.dates import DATES
-from modules.models.offline.everyday.numbers import NUMBERS
 from modules.models.offline.everyday.rule import MAX_ITEMS, first_match
-from modules.models.offline.everyday.texts import TEXTS
+from modules.models.offline.everyday.tables import DATES, NUMBERS, TEXTS
 from modules.models.offline.everyday.units import conversion
 from modules.models.offline.history import recalled
 from modules.models.offline.plan_source import AS_IT_IS, call_line, filled, literal, whole_plan

@@ -145,9 +145,12 @@ _VAGUE_TEXT: Final = (
 _VAGUE: Final = frozenset(stem(word) for word in _VAGUE_TEXT.split())
 """Words about pages as such; a question in these alone asks for no sentence of the page."""
 
+LANGUAGE: Final = (
+    r"\b(?:in|into)\s+(?:german|french|spanish|italian|portuguese|dutch|english|chinese|japanese|"
+    r"russian|hindi|arabic|turkish|polish|korean)"
+)
 _NEEDS_MORE: Final = lazy_pattern(
-    r"\btranslat|\b(?:in|into)\s+(?:german|french|spanish|italian|portuguese|dutch|english|chinese|"
-    r"japanese|russian|hindi|arabic|turkish|polish|korean)\Z|\bhow\s+many\s+(?:images|lines|links|"
+    rf"\btranslat|{LANGUAGE}\Z|\bhow\s+many\s+(?:images|lines|links|"
     r"pages|paragraphs|pictures|sentences)\b|\d\s*(?:%|percent)\s+of\b|"
     r"\b(?:times|plus|minus|(?:divided|multiplied)\s+by)\s+\d|\d\s*[+*/^×÷]\s*\d|https?://",
     re.IGNORECASE,

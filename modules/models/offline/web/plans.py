@@ -35,6 +35,7 @@ from modules.models.offline.quotes.sentences import sentence_lines
 from modules.models.offline.refusal import Refusal
 from modules.models.offline.tools.ranking import terms
 from modules.models.offline.web.pages import (
+    LANGUAGE,
     PAGE_MARK,
     PageQuestion,
     PageRequest,
@@ -291,8 +292,7 @@ def _question_lines(question: PageQuestion) -> list[str]:
 # Why a request about web pages is declined that no plan of sentences can answer.
 
 _REASONS: Final = (
-    (r"\btranslat\w*|\b(?:in|into)\s+(?:german|french|spanish|italian|portuguese|dutch|english|"
-     r"chinese|japanese|russian|hindi|arabic|turkish|polish|korean)\b",
+    (rf"\btranslat\w*|{LANGUAGE}\b",
      "it quotes a page as it is written, and translates nothing"),
     (r"\bcompar\w+|\bversus\b|\bvs\b|\bdiffer\w*",
      "it reads one page at a time, and compares it with nothing"),
