@@ -30,10 +30,10 @@ _ANOTHER_VERB: Final = lazy_pattern(
 
 _QUESTION_TEXT: Final = (
     "what who whom whose when where which why how does do did has have had much many often say "
-    "says said mention mentions tell tells any anything something some there he she than also still "
-    "should shall must may might could would if no every each and happen happens mean means get "
-    "gets got called need needs needed require requires required number kind sort type until i we "
-    "one it everyone somebody someone again supposed"
+    "says said mention mentions tell tells any anything something some there he she than also "
+    "still should shall must may might could would if no every each and happen happens mean means "
+    "get gets got called need needs needed require requires required number kind sort type until i "
+    "we one it everyone somebody someone again supposed"
 )
 _QUESTION_WORDS: Final = frozenset(_QUESTION_TEXT.split()) | STOP_WORDS
 """Words that a question is made of, and an answer need not repeat."""
