@@ -73,7 +73,9 @@ def telling_words(text: str, *more: str) -> tuple[str, ...]:
 
 def question_terms(query: str) -> list[str]:
     """The stems of the words that a sentence has to share to be an answer."""
-    return list(dict.fromkeys(map(stem, telling_words(query))))
+    words = [word.lower() for word in re.findall(r"\w+", query)]
+    told = [stem(word) for word in words if word not in _QUESTION_WORDS]
+    return list(dict.fromkeys(told))[:TERMS_MAX]
 
 
 def speaks_of_arithmetic(text: str) -> bool:
