@@ -547,6 +547,10 @@ class AgentProfile(Section):
         """The folders of documents, with absolute paths."""
         return tuple(home / Path(folder).expanduser() for folder in self.documents.folders)
 
+    def index_folder(self, home: Path) -> Path:
+        """Where the index of documents lies."""
+        return home / Path(self.documents.index_folder).expanduser()
+
     def without_memory(self) -> Self:
         """The same, except that sessions are neither read nor kept."""
         unkept = self.memory.model_copy(update={"memory_service": False})
@@ -554,8 +558,7 @@ class AgentProfile(Section):
 
     def with_strategy(self, **changed: str | int) -> Self:
         """The same with other values in its strategy."""
-        strategy = self.strategy.model_copy(update=changed)
-        return self.model_copy(update={"strategy": strategy})
+        return self.model_copy(update={"strategy": self.strategy.model_copy(update=changed)})
 
     @field_validator("mcp_servers")
     @classmethod

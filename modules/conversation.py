@@ -132,6 +132,7 @@ class Conversation:
         home: Path | None = None,
         *,
         owns_parts: bool = True,
+        has_commands: bool = True,
     ) -> None:
         """Keep the parts; nothing starts before `async with`.
 
@@ -144,7 +145,7 @@ class Conversation:
         (`@notes.md`) start at `files_in`; None: no file is read for them. `home` is CORTEX_HOME,
         or that of one user of a service, where it is kept what was spent; without it, the profile's
         `budgets` are not held. Who shares model, dispatcher and sandbox with others (`owns_parts`
-        false) opens and ends them.
+        false) opens and ends them. With `has_commands` the person can type those of `agent.py`.
 
         Raises:
             UsageError: `session_id` is not of a known form.
@@ -175,6 +176,7 @@ class Conversation:
         self._home = home
         self._spend_call: SpendCall | None = None
         self._owns_parts = owns_parts
+        self._has_commands = has_commands
         self._stack = contextlib.AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -398,6 +400,7 @@ class Conversation:
             self._dispatcher.get_all_tools(),
             self._dispatcher.status(),
             await asyncio.to_thread(count_files, self.document_folders),
+            self._has_commands,
         )
         return RunOutcome("done", answer=help_page(here), message="")
 

@@ -28,9 +28,11 @@ ALLOWED: dict[str, set[str]] = {
 }
 """What each layer may import of ours."""
 
-EXCEPTIONS = {"modules/memory": {"servers.rag.index.word_reader"}}
-"""What a folder may import beside that: the agent reads the memory's index by words itself, as its
-server may not run. That module needs the standard library alone, and its own test holds it."""
+_INDEX = {"servers.rag.index.reader", "servers.rag.passages"}
+
+EXCEPTIONS = {"modules/memory": _INDEX, "modules/service/http/endpoints": _INDEX}
+"""What a folder may import beside that: the agent reads the indexes of memory and documents itself,
+as their servers may not run. These modules need the standard library alone, and a test holds it."""
 
 ABOVE_BASE = {"servers", "config"}
 """Layers that may import `core.base` too, which needs the standard library alone."""

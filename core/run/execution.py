@@ -57,6 +57,7 @@ class ExecutionContext:
         session: the id of what is kept of it; "" until that is known.
         profile: by whose settings it is answered.
         intent: what perception made of the request; "" until then.
+        step: the part of a graph that is worked on; "" outside of one.
         metadata: what the door knows besides, a few short texts with their names.
         tracestate: what other tracing systems want carried along.
         is_sampled: whether the caller may have recorded its part.
@@ -71,6 +72,7 @@ class ExecutionContext:
     session: str = ""
     profile: str = ""
     intent: str = ""
+    step: str = ""
     metadata: tuple[tuple[str, str], ...] = ()
     tracestate: str = ""
     is_sampled: bool = True
@@ -161,15 +163,16 @@ def working(on: ExecutionContext) -> Generator[ExecutionContext]:
 
 
 @contextmanager
-def working_on_part() -> Generator[str]:
+def working_on_part(step: str = "") -> Generator[str]:
     """Within the `with`, a part of the current work goes on: a subtask, or a call; its span id.
 
-    Outside of runs there is nothing to be a part of, and the id is "".
+    `step` names a subtask. Outside of runs there is nothing to be a part of, and the id is "".
     """
     if (whole := _current.get()) is None:
         yield ""
         return
-    with working(whole.child()) as part:
+    part = whole.child()
+    with working(replace(part, step=step or part.step)):
         yield part.span_id
 
 
@@ -177,6 +180,12 @@ def current_ids() -> tuple[str, str]:
     """Trace id and span id of the current work; empty texts outside of runs."""
     context = _current.get()
     return ("", "") if context is None else (context.trace_id, context.span_id)
+
+
+def current_step() -> str:
+    """The part of a graph that is worked on; "" outside of one."""
+    context = _current.get()
+    return "" if context is None else context.step
 
 
 def note_intent(intent: str) -> None:

@@ -139,7 +139,7 @@ def documents_checks(
     section = profile.documents
     for name in section.folders:
         yield _documents_folder(places.home / Path(name).expanduser())
-    yield _index(places.home / Path(section.index_folder).expanduser())
+    yield _index(profile.index_folder(places.home))
     if uses_gemini(section) and not environ.get("GEMINI_API_KEY"):
         told = f"the documents section names it, and {_NO_GEMINI_KEY}"
         advice = "set it, or choose another embedder and captions"

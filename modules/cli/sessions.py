@@ -9,7 +9,6 @@ from typing import Final
 
 from core.base.clock import moment
 from core.base.memory.exchanges import dated_exchanges, title_of
-from core.base.text import one_line
 from core.errors import ExitCode, StorageError, UsageError
 from core.team.graph import GraphOutcome
 from core.turn import MemoryItem
@@ -29,9 +28,6 @@ from modules.trace.page import plain_page
 
 LISTED: Final = 20
 """How many sessions `list` shows where nothing else is said."""
-
-TITLE_CHARACTERS_MAX: Final = 200
-"""The longest title."""
 
 _DAY_SECONDS: Final = 86_400
 _UNITS: Final = {"h": 3_600, "d": _DAY_SECONDS, "w": 7 * _DAY_SECONDS}
@@ -100,11 +96,7 @@ def rename_session(around: Surroundings) -> ExitCode:
     """
     kept = _kept(around)
     session_id = kept.find(around.options.session)
-    # Secrets first: half of one, cut off, would not be found any more.
-    title = one_line(around.redactor.text(" ".join(around.options.title)), TITLE_CHARACTERS_MAX)
-    if not title:
-        raise UsageError('give a title, such as: agent.py sessions rename 4f8a1c "The lease"')
-    kept.rename(session_id, title)
+    title = kept.rename(session_id, " ".join(around.options.title), around.redactor)
     return around.report({"id": session_id, "title": title}, f"{session_id} is titled: {title}")
 
 

@@ -21,7 +21,7 @@ from core.errors import CallRefused, ServerError
 from core.session import MultiMCP
 from core.tools.content import ToolResult
 from core.values import Json, JsonObject
-from servers.rag.index.word_reader import find_by_words
+from servers.rag.index.reader import find_by_words
 
 LOOKUP_SECONDS: Final = 0.2
 """A request waits no longer than that for what is remembered."""

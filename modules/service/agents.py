@@ -360,6 +360,7 @@ class AgentConversation:
             setting.files_in,
             places.home,
             owns_parts=False,
+            has_commands=False,
         )
 
     @property

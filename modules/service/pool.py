@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeAlias
 
-from config.schema import load_profile
+from config.schema import AgentProfile, load_profile
 from config.settings import Places, SettingsError
 from core.base.clock import Clock
 from core.base.frozen import frozen
@@ -76,10 +76,6 @@ class User:
 
     name: str = ""
     profiles: tuple[str, ...] | None = None
-
-    def home(self, home: Path) -> Path:
-        """Where the user's state lies, under CORTEX_HOME."""
-        return home / USERS_FOLDER / self.name if self.name else home
 
     def may_use(self, profile: str) -> bool:
         """Whether what belongs to the profile is this user's to use."""
@@ -175,6 +171,11 @@ class AgentPool:
         if self._ending:
             await asyncio.wait({*self._ending.values()})
 
+    def home(self, user: User) -> Path:
+        """Where the user's state lies, under CORTEX_HOME."""
+        home = self.setting.shared.home
+        return home / USERS_FOLDER / user.name if user.name else home
+
     def profiles_of(self, user: User) -> dict[str, Path]:
         """The files of the profiles that the user may use, by their names."""
         files = profile_files(self.setting.shared)
@@ -195,6 +196,16 @@ class AgentPool:
             raise UsageError(f"there is no profile '{profile[:80]}'; {meant}")
         return files[profile]
 
+    def profile(self, user: User, name: str) -> AgentProfile:
+        """A profile as its file has it now, the usual one as it was when the service started.
+
+        Raises:
+            UsageError: there is none of that name, or it is not the user's to use.
+            SettingsError: it can't be used.
+        """
+        file = self.check_profile(user, name)
+        return self.setting.profile if name == DEFAULT_PROFILE else load_profile(file)
+
     def setting_of(self, user: User, profile: str = DEFAULT_PROFILE) -> AgentSetting:
         """What an agent of the user is made of.
 
@@ -203,10 +214,9 @@ class AgentPool:
             SettingsError: it can't be used, or not by several users.
         """
         file = self.check_profile(user, profile)
-        places = replace(self.setting.places, home=user.home(self.setting.shared.home))
-        setting = replace(self.setting, places=places)
-        if profile != DEFAULT_PROFILE:
-            setting = replace(setting, profile=load_profile(file), profile_file=file)
+        places = replace(self.setting.places, home=self.home(user))
+        found = self.profile(user, profile)
+        setting = replace(self.setting, places=places, profile=found, profile_file=file)
         if user.name:
             _check_apart(setting)
         return setting
@@ -230,6 +240,17 @@ class AgentPool:
         self.check_profile(user, profile)
         kept = self._agents.get((user.name, profile))
         return None if kept is None else kept.agent
+
+    async def shown(self, user: User, profile: str) -> Agent:
+        """The agent that runs, else one of which nothing is started, and which is left so.
+
+        Raises:
+            UsageError, SettingsError: see `setting_of`.
+        """
+        if (agent := self.running(user, profile)) is not None:
+            return agent
+        setting = await asyncio.to_thread(self.setting_of, user, profile)
+        return await asyncio.to_thread(Agent, setting)
 
     async def close_conversation(self, user: User, profile: str, session_id: str) -> None:
         """Have a conversation open no more: what it remembers is about to be deleted.
@@ -425,7 +446,7 @@ def _check_apart(setting: AgentSetting) -> None:
     home, profile = setting.places.home, setting.profile
     folders = {
         "memory.storage.base_dir": profile.memory_folder(home),
-        "documents.index_folder": home / Path(profile.documents.index_folder).expanduser(),
+        "documents.index_folder": profile.index_folder(home),
     }
     for key, folder in folders.items():
         if not folder.resolve().is_relative_to(home.resolve()):

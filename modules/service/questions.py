@@ -9,7 +9,7 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Final, Literal, TypeAlias
 
 from core.base.frozen import frozen
@@ -23,6 +23,7 @@ from core.mcp.hooks import Question, Reply
 from core.provenance.checks import Doubt
 from core.provenance.guard import Leave
 from core.provenance.permissions import Permission
+from core.run.execution import current_step
 from core.values import Json, JsonObject
 from modules.team.needs import Wanted
 from modules.terminal.asking.quoting import WHY, call_arguments
@@ -63,6 +64,7 @@ class PersonQuestion:
         url: the page that a server sends the person to; it is not opened by us.
         default: what stands for no answer.
         tool: the call that needs leave, as `server.tool`; empty for other kinds.
+        step: the part of a graph that asks; empty where that is none, or a server asks.
     """
 
     id: str
@@ -74,6 +76,7 @@ class PersonQuestion:
     url: str | None = None
     default: str | None = None
     tool: str = ""
+    step: str = ""
 
 
 @frozen
@@ -173,10 +176,12 @@ class PersonQuestions:
         text = f"server '{question.server}' asks: {question.message}"
         if question.url is not None:
             options = {"done": "I have been there", "no": "I will not go there"}
-            answer = await self._put("visit", text, options=options, url=question.url)
+            visit = PersonQuestion(_new_id(), "visit", text, options=options, url=question.url)
+            answer = await self._put(visit)
             is_done = answer is not None and answer.text == "done"
             return Reply("accept" if is_done else "decline")
-        answer = await self._put("form", text, form=question.fields if fields else {})
+        form = question.fields if fields else {}
+        answer = await self._put(PersonQuestion(_new_id(), "form", text, form=form))
         if answer is None:
             return Reply("cancel")
         return Reply("decline") if answer.declined else Reply("accept", answer.content)
@@ -189,7 +194,7 @@ class PersonQuestions:
         )
         text = f"server '{changes[0].server}' has changed tools that you have used. Use them?"
         options = {"yes": "use them as they are now", "no": "leave them out"}
-        answer = await self._put("changed_tools", text, detail, options)
+        answer = await self._put(PersonQuestion(_new_id(), "changed_tools", text, detail, options))
         return answer is not None and answer.text == "yes"
 
     async def allow(
@@ -211,7 +216,11 @@ class PersonQuestions:
             "no": "no",
         }
         text = f"may the plan call {tool}? You are asked because {'; '.join(why)}"
-        answer = await self._put("approval", text, detail, options, tool=tool)
+        answer = await self._put(
+            PersonQuestion(
+                _new_id(), "approval", text, detail, options, tool=tool, step=current_step()
+            )
+        )
         if answer is None:
             return None
         holds = HOLDS.get(answer.text, "no")
@@ -219,7 +228,8 @@ class PersonQuestions:
 
     async def ask_back(self, question: str) -> str | None:
         """The answer to a plan's question (`core.ports.AskUser`)."""
-        answer = await self._put("question", question)
+        asked = PersonQuestion(_new_id(), "question", question, step=current_step())
+        answer = await self._put(asked)
         return None if answer is None or answer.declined else answer.text.strip() or None
 
     async def ask_for(self, wanted: Wanted) -> str | None:
@@ -229,37 +239,36 @@ class PersonQuestions:
         shown += [f"{name}:\n{text}" for name, text in wanted.texts.items()]
         options = {"yes": "yes", "no": "no"} if subtask.needs == "approval" else {}
         text = f"the part '{subtask.id}' asks: {wanted.question}"
-        answer = await self._put("part", text, "\n\n".join(shown), options, default=subtask.default)
+        answer = await self._put(
+            PersonQuestion(
+                _new_id(),
+                "part",
+                text,
+                "\n\n".join(shown),
+                options,
+                default=subtask.default,
+                step=subtask.id,
+            )
+        )
         if answer is None:
             return None
         return "" if answer.declined else answer.text.strip()
 
-    async def _put(
-        self,
-        kind: QuestionKind,
-        text: str,
-        detail: str = "",
-        options: Mapping[str, str] | None = None,
-        form: JsonObject | None = None,
-        url: str | None = None,
-        default: str | None = None,
-        tool: str = "",
-    ) -> PersonAnswer | None:
+    async def _put(self, asked: PersonQuestion) -> PersonAnswer | None:
         redact = self._redactor.text
-        asked = PersonQuestion(
-            uuid.uuid4().hex,
-            kind,
-            shorten(redact(text), TEXT_CHARACTERS_MAX),
-            shorten(redact(detail), DETAIL_CHARACTERS_MAX),
-            {value: redact(words) for value, words in (options or {}).items()},
-            form or {},
-            url,
-            default,
-            tool,
+        shown = replace(
+            asked,
+            text=shorten(redact(asked.text), TEXT_CHARACTERS_MAX),
+            detail=shorten(redact(asked.detail), DETAIL_CHARACTERS_MAX),
+            options={value: redact(words) for value, words in asked.options.items()},
         )
         with self._standing_still():
             try:
                 async with asyncio.timeout(self._seconds):
-                    return await self._put_to_person(asked)
+                    return await self._put_to_person(shown)
             except TimeoutError:
                 return None
+
+
+def _new_id() -> str:
+    return uuid.uuid4().hex

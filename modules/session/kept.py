@@ -12,11 +12,15 @@ from core.base.clock import moment
 from core.base.files import DAMAGED, drafts_of, folder_locked
 from core.base.frozen import frozen
 from core.base.memory.exchanges import TITLE, dated_exchanges, title_of
+from core.base.redaction import Redactor
 from core.base.text import one_line
-from core.errors import StorageError
+from core.errors import StorageError, UsageError
 from core.turn import MemoryItem
 from modules.session.ids import Structure, find_session, kept_sessions, session_path
 from modules.session.memory import MemoryManager
+
+TITLE_CHARACTERS_MAX: Final = 200
+"""The longest title."""
 
 TITLE_CHARACTERS: Final = 60
 """How much of a title, or of the first request in its place, a list shows."""
@@ -82,12 +86,17 @@ class KeptSessions:
         """
         return self._loaded(session_id).get_session_items()
 
-    def rename(self, session_id: str, title: str) -> None:
-        """Give a session a title; its id stays.
+    def rename(self, session_id: str, title: str, redactor: Redactor) -> str:
+        """Give a session a title, without secrets and on one line; its id stays. Gives the title.
 
         Raises:
+            UsageError: the title is blank.
             StorageError: it could not be written.
         """
+        # Secrets first: half of one, cut off, would not be found any more.
+        title = one_line(redactor.text(title), TITLE_CHARACTERS_MAX)
+        if not title:
+            raise UsageError("a title has something to read, such as The lease")
         item = MemoryItem(
             timestamp=time.time(),
             type="run_metadata",
@@ -96,6 +105,7 @@ class KeptSessions:
             session_id=session_id,
         )
         self._loaded(session_id).add(item)
+        return title
 
     def delete(self, session_id: str, used_before: float = math.inf) -> bool:
         """Delete a session for good, with what was set aside of it and what killed writers left.

@@ -454,7 +454,7 @@ class TeamRun(InterruptibleRun):
             await emit(SubtaskEvent(subtask.id, this.attempt, event, *about))
 
         try:
-            with working_on_part():
+            with working_on_part(subtask.id):
                 outcome = await collect(AgentLoop(context, self._clock).run(), tell)
         finally:
             if self._known is not None and context.provenance is not None:

@@ -16,7 +16,7 @@ from core.base.memory.exchanges import DatedExchange, read_session
 from core.base.memory.indexed import INDEX_FOLDER
 from servers.memory.library import MemoryLibrary
 from servers.memory.options import MemoryOptions
-from servers.rag.index.word_reader import find_by_words
+from servers.rag.index.reader import find_by_words
 from tests.benchmarks.table import Row, at_most
 from tests.core.base.memory.session_files import items_of, write_session
 

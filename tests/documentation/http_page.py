@@ -1,40 +1,27 @@
 """The tables of docs/http.md, from the endpoints, the events and the kinds of problems."""
 
 import json
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from pydantic import BaseModel
 
 from core.base.json_text import Json, JsonObject
-from modules.service.http.app import service_endpoints
+from modules.service.http.app import ENDPOINTS
 from modules.service.http.endpoints.shapes import JSON_TYPE, AnswerRequest, ChatRequest
-from modules.service.http.endpoints.table import Endpoint
-from modules.service.http.metrics import Metrics
-from modules.service.http.openapi import event_schemas
-from modules.service.http.problems import EXPLAINED
-from modules.service.pool import AgentPool
+from modules.service.http.openapi import asked_of, event_schemas
 from modules.service.served.event_types import EVENT_TYPES
 from modules.service.served.problems import PROBLEMS
-from modules.service.served.runs import Runs
-from tests.modules.service.http.served import agents_of
 
 _COMMON = {"type", "run", "at", "step", "attempt"}
-
-
-def endpoints() -> tuple[Endpoint, ...]:
-    """All endpoints, over runs that answer nothing."""
-    with tempfile.TemporaryDirectory() as home:
-        pool = AgentPool(agents_of(Path(home), []), lambda: 0.0)
-        return service_endpoints(Runs(pool), Metrics())
 
 
 def endpoint_rows() -> list[str]:
     """A row for each endpoint."""
     rows = ["| endpoint | does | answer |", "| --- | --- | --- |"]
-    for each in endpoints():
-        asked = ", ".join(f"`{one.name}`: {one.told}" for one in each.parameters)
+    for each in ENDPOINTS:
+        asked = ", ".join(
+            f"`{name}`: {schema['description']}" for name, schema in asked_of(each).items()
+        )
         told = f"{each.told} {asked and f'({asked})'}".strip()
         answer = f"`{each.answer_type.partition(';')[0]}`"
         if each.answer_type == JSON_TYPE:
@@ -104,8 +91,9 @@ def _kind(schema: Json) -> str:
 def problem_rows() -> list[str]:
     """A row for each kind of problem."""
     rows = ["| status | type | title | what to know |", "| --- | --- | --- | --- |"]
-    for kind, (status, title) in sorted(PROBLEMS.items(), key=lambda each: each[1][0]):
-        rows.append(f"| {status} | `/problems#{kind}` | {title} | {EXPLAINED[kind]} |")
+    for kind, each in sorted(PROBLEMS.items(), key=lambda one: one[1].status):
+        row = f"| {each.status} | `/problems#{kind}` | {each.title} | {each.explanation} |"
+        rows.append(row)
     return rows
 
 

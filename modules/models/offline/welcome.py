@@ -19,6 +19,17 @@ FILES_COUNTED: Final = 1_000
 PROBLEM_CHARACTERS: Final = 120
 """How much of a server's failure the page and a reason tell."""
 
+_COMMANDS: Final = (
+    "At the prompt: /help lists the commands, exit leaves. All the rest: agent.py --help"
+)
+
+_CONNECT: Final = (
+    "To connect a model: set GEMINI_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY, or start Ollama; "
+    "agent.py models lists what is there."
+)
+
+_ASK_TO_CONNECT: Final = "Who runs the agent can connect a model to it."
+
 _ASKS: Final = lazy_pattern(
     r"(?:(?:hello|hi|hey|hallo|howdy|greetings|good (?:morning|afternoon|evening|day))"
     r"(?: there| cortex(?:-r)?| again)?"
@@ -38,12 +49,22 @@ _ASKS: Final = lazy_pattern(
 
 @frozen
 class Situation:
-    """What there is at the moment; `documents` are the files in the folders (`count_files`)."""
+    """What there is at the moment.
+
+    Attributes:
+        documents: how many files lie in the folders (`count_files`).
+        has_commands: whether who asks can type the commands of `agent.py`.
+    """
 
     model: str
     tools: Sequence[ToolSpec]
     servers: Sequence[ServerStatus]
     documents: int
+    has_commands: bool = True
+
+    def told(self, text: str, command: str) -> str:
+        """The text, and behind it what a command tells or does, where it can be typed."""
+        return f"{text}; {command}" if self.has_commands else text
 
 
 def asks_for_help(request: str) -> bool:
@@ -58,24 +79,29 @@ def help_page(here: Situation) -> str:
         f"Cortex-R {__version__} answers a request by a short plan that calls tools.",
         _model(here),
         f"Tools: {_tools(here)}.",
-        *(f"Down: {problem}" for problem in _problems(here.servers)),
+        *(f"Down: {problem}." for problem in _problems(here)),
         f"Documents: {_documents(here)}.",
         "",
         "Try:",
         "",
-        *(f"    {example}" for example in _examples(here)),
-        "",
-        "At the prompt: /help lists the commands, exit leaves. All the rest: agent.py --help",
+        *(
+            f'    agent.py "{example}"' if here.has_commands else f"    {example}"
+            for example in _examples(here)
+        ),
     ]
+    if here.has_commands:
+        lines += ["", _COMMANDS]
     return "\n".join(lines)
 
 
-def _problems(servers: Iterable[ServerStatus]) -> list[str]:
-    """The servers that were tried in vain, each with the reason and what to do, a sentence each."""
+def _problems(here: Situation) -> list[str]:
+    """The servers that were tried in vain, each with the reason and what to do."""
     return [
-        f"{one_line((server.problem or server.id).partition(';')[0], PROBLEM_CHARACTERS)}; "
-        f"agent.py mcp test {server.id} says more."
-        for server in servers
+        here.told(
+            one_line((server.problem or server.id).partition(";")[0], PROBLEM_CHARACTERS),
+            f"agent.py mcp test {server.id} says more",
+        )
+        for server in here.servers
         if server.state == "failed"
     ]
 
@@ -98,9 +124,7 @@ def _model(here: Situation) -> str:
     return (
         "No model is connected: a grammar plans, offline. It does sums, units, dates and texts, "
         "quotes your documents and web pages, searches the web, and calls a tool that you name "
-        "with its arguments.\n"
-        "To connect a model: set GEMINI_API_KEY, ANTHROPIC_API_KEY or "
-        "OPENAI_API_KEY, or start Ollama; agent.py models lists what is there."
+        f"with its arguments.\n{_CONNECT if here.has_commands else _ASK_TO_CONNECT}"
     )
 
 
@@ -110,24 +134,24 @@ def _tools(here: Situation) -> str:
     unknown = [s.id for s in here.servers if s.id not in counts and s.state != "failed"]
     if unknown:
         told.append(f"not started yet: {', '.join(unknown)}")
-    return f"{', '.join(told) or 'none'}; agent.py mcp tools lists them"
+    return here.told(", ".join(told) or "none", "agent.py mcp tools lists them")
 
 
 def _documents(here: Situation) -> str:
     if not here.documents:
-        return "none yet; agent.py docs add FILE adds one"
+        return here.told("none yet", "agent.py docs add FILE adds one")
     more = f"{FILES_COUNTED} or more" if here.documents >= FILES_COUNTED else str(here.documents)
     noun = "file" if here.documents == 1 else "files"
-    return f"{more} {noun}; agent.py docs list names them"
+    return here.told(f"{more} {noun}", "agent.py docs list names them")
 
 
 def _examples(here: Situation) -> Iterable[str]:
     known = {tool.name for tool in here.tools}
-    yield 'agent.py "add 5 and 7, then multiply the result by 3"'
-    yield 'agent.py "how many days between 2026-01-01 and 2026-12-25?"'
+    yield "add 5 and 7, then multiply the result by 3"
+    yield "how many days between 2026-01-01 and 2026-12-25?"
     if "search_stored_documents" in known and here.documents:
-        yield 'agent.py "what do my documents say about …?"'
+        yield "what do my documents say about …?"
     if "duckduckgo_search_results" in known:
-        yield 'agent.py "search the web for tide tables of Borkum"'
+        yield "search the web for tide tables of Borkum"
     if "download_raw_html_from_url" in known:
-        yield 'agent.py "summarise https://example.com/"'
+        yield "summarise https://example.com/"

@@ -1,24 +1,20 @@
 """The application: the endpoints of our own form, what else is plugged in, and the guard around."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import field, replace
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route, Router
 
 from core.base.frozen import frozen
-from modules.service.http.endpoints.chat import ChatEndpoints
-from modules.service.http.endpoints.chats import ChatsEndpoints
-from modules.service.http.endpoints.documents import DocumentsEndpoints
-from modules.service.http.endpoints.looking import LookingEndpoints
-from modules.service.http.endpoints.table import Endpoint, Handler, endpoints_of
+from modules.service.http.endpoints import chat, chats, documents, looking
+from modules.service.http.endpoints.table import Endpoint, Service
 from modules.service.http.guard import Guard, GuardSetting
-from modules.service.http.metrics import Metrics
 from modules.service.http.openapi import OPENAPI_PATH, openapi_document
 from modules.service.served.problems import Problem
-from modules.service.served.runs import Runs
 
 
 @frozen
@@ -42,64 +38,50 @@ class Extras:
     running: AbstractAsyncContextManager[object] = field(default_factory=nullcontext[None])
 
 
-def http_app(
-    runs: Runs,
-    setting: GuardSetting,
-    metrics: Metrics,
-    extras: Extras | None = None,
-    connections: Callable[[], int | None] = lambda: None,
-) -> Guard:
-    """The service as an ASGI application; runs begin and end with whoever made `runs`.
+ENDPOINTS: Final = (
+    *chat.ENDPOINTS,
+    *chats.ENDPOINTS,
+    *looking.ENDPOINTS,
+    *documents.ENDPOINTS,
+)
+"""Every endpoint of our own form."""
 
-    `connections` tells how many there are, for the figures.
-    """
+
+def http_app(service: Service, setting: GuardSetting, extras: Extras | None = None) -> Guard:
+    """The service as an ASGI application; runs begin and end with whoever made them."""
     extras = extras or Extras()
     setting = replace(setting, refusals=extras.refusals, bodies=extras.bodies)
-    page = extras.page
-    endpoints = service_endpoints(runs, metrics, connections)
-    document = openapi_document(endpoints)
+    document = openapi_document(ENDPOINTS)
 
     async def openapi(request: Request) -> Response:
         return JSONResponse(document)
 
     async def index(request: Request) -> Response:
-        if page is None:
+        if extras.page is None:
             return JSONResponse({"openapi": OPENAPI_PATH, "health": "/health"})
-        html, policy = page
+        html, policy = extras.page
         return HTMLResponse(html, headers={"Content-Security-Policy": policy})
 
     routes: list[BaseRoute] = [
         Route("/", index, methods=["GET"]),
         Route(OPENAPI_PATH, openapi, methods=["GET"]),
-        *_routes(endpoints),
+        *_routes(service),
         *extras.routes,
     ]
-    return Guard(Router(routes, redirect_slashes=False), setting, metrics.answered)
+    return Guard(Router(routes, redirect_slashes=False), setting, service.metrics.answered)
 
 
-def _routes(endpoints: Iterable[Endpoint]) -> Iterator[Route]:
+def _routes(service: Service) -> Iterator[Route]:
     """One a path, so that a method that there is not is told those that there are."""
-    by_path: dict[str, dict[str, Handler]] = {}
-    for each in endpoints:
-        by_path.setdefault(each.path, {})[each.method] = each.handler
-    for path, handlers in by_path.items():
-        yield Route(path, _by_method(handlers), methods=[*handlers])
+    by_path: dict[str, dict[str, Endpoint]] = {}
+    for each in ENDPOINTS:
+        by_path.setdefault(each.path, {})[each.method] = each
+    for path, by_method in by_path.items():
 
+        async def handle(
+            request: Request, by_method: Mapping[str, Endpoint] = by_method
+        ) -> Response:
+            method = "GET" if request.method == "HEAD" else request.method
+            return await by_method[method].answered(service, request)
 
-def _by_method(handlers: Mapping[str, Handler]) -> Handler:
-    async def handle(request: Request) -> Response:
-        return await handlers["GET" if request.method == "HEAD" else request.method](request)
-
-    return handle
-
-
-def service_endpoints(
-    runs: Runs, metrics: Metrics, connections: Callable[[], int | None] = lambda: None
-) -> tuple[Endpoint, ...]:
-    """Every endpoint of our own form over these runs."""
-    return endpoints_of(
-        ChatEndpoints(runs),
-        ChatsEndpoints(runs),
-        LookingEndpoints(runs, metrics, connections),
-        DocumentsEndpoints(runs.pool),
-    )
+        yield Route(path, handle, methods=[*by_method])

@@ -168,7 +168,9 @@ class Guard:
             log.error("a request failed by a bug of ours", exc_info=error)
         for below, form in self._setting.refusals.items():
             if path.startswith(below):
-                return form(problem)
+                refusal = form(problem)
+                refusal.headers.update(headers)
+                return refusal
         return problem_response(problem, headers, self._setting.redactor, trace_id)
 
     def _checked_origin(self, scope: Scope, headers: Headers) -> str | None:

@@ -8,7 +8,7 @@ from pydantic.json_schema import JsonSchemaMode
 
 from core.values import Json, JsonObject
 from core.version import __version__
-from modules.service.http.endpoints.shapes import JSON_TYPE, Problem
+from modules.service.http.endpoints.shapes import IN_HEADER, JSON_TYPE, Problem
 from modules.service.http.endpoints.streams import EVENTS_TYPE
 from modules.service.http.endpoints.table import BINARY_TYPE, Endpoint
 from modules.service.http.problems import PROBLEM_TYPE
@@ -109,14 +109,16 @@ def _parameters(endpoint: Endpoint) -> list[Json]:
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in _path_names(endpoint)
     ]
-    for each in endpoint.parameters:
-        schema: JsonObject = {"type": each.kind}
-        if each.most is not None:
-            schema |= {"minimum": 0, "maximum": each.most}
-        found.append(
-            {"name": each.name, "in": each.place, "description": each.told, "schema": schema}
-        )
+    for name, schema in asked_of(endpoint).items():
+        told, place = schema.pop("description"), "header" if name == IN_HEADER else "query"
+        found.append({"name": name, "in": place, "description": told, "schema": schema})
     return found
+
+
+def asked_of(endpoint: Endpoint) -> dict[str, JsonObject]:
+    """The JSON Schema of each value that may stand in the query or a header, by its name."""
+    properties = endpoint.query.model_json_schema()["properties"]
+    return {name: {**schema} for name, schema in properties.items()}
 
 
 def _responses(endpoint: Endpoint, found: Mapping[object, JsonObject]) -> JsonObject:
@@ -137,7 +139,7 @@ def _responses(endpoint: Endpoint, found: Mapping[object, JsonObject]) -> JsonOb
     kinds += endpoint.problems + (() if endpoint.body is None else _OF_BODIES)
     by_status: dict[int, list[str]] = {}
     for kind in kinds:
-        by_status.setdefault(PROBLEMS[kind][0], []).append(PROBLEMS[kind][1])
+        by_status.setdefault(PROBLEMS[kind].status, []).append(PROBLEMS[kind].title)
     for status, titles in sorted(by_status.items()):
         content: JsonObject = {PROBLEM_TYPE: {"schema": found[Problem]}}
         responses[str(status)] = {"description": "; ".join(titles), "content": content}

@@ -8,46 +8,23 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from core.base.redaction import Redactor
-from core.base.text import counted, one_line
+from core.base.text import one_line
 from modules.service.served.problems import PROBLEMS, RETRY_SECONDS, Problem, problem_of
 from modules.service.served.runs import NoSuchQuestion, NoSuchRun
+from modules.service.wrong_fields import wrong_fields
 
 PROBLEM_TYPE: Final = "application/problem+json"
 
 DETAIL_CHARACTERS: Final = 2_000
 """How much a problem says; texts of others may be in it."""
 
-MISTAKES_SHOWN: Final = 5
-"""So many mistakes of one body are named."""
-
-_BY_STATUS: Final = {status: kind for kind, (status, _) in reversed([*PROBLEMS.items()])}
+_BY_STATUS: Final = {each.status: kind for kind, each in reversed([*PROBLEMS.items()])}
 """The kind for what starlette itself refuses."""
 
 _TOLD: Final = {
     404: "there is nothing at this path; /openapi.json lists the paths",
     405: "this path takes other methods; see the header Allow",
 }
-
-EXPLAINED: Final[Mapping[str, str]] = {
-    "bad-request": "`detail` says what is wrong with the request.",
-    "unauthorized": "Send `Authorization: Bearer TOKEN` with a token of the service.",
-    "budget-spent": "`budget` says which one; `detail` says what allows more.",
-    "forbidden": "The `Host`, `Origin` or `Sec-Fetch-Site` is none that the service answers, or "
-    "the folder of documents is shared.",
-    "not-found": "Also for what belongs to another user.",
-    "method-not-allowed": "`Allow` names the methods that there are.",
-    "too-slow": "The body did not come in time.",
-    "conversation-busy": "Wait for the end of its run, or cancel that.",
-    "conflict": "`detail` says how to replace what is there.",
-    "too-large": "`detail` says how much may be sent.",
-    "unsupported-media-type": "Bodies are `application/json`, except documents.",
-    "too-many-requests": "`Retry-After` says in how many seconds to come again.",
-    "no-answer": "Within a run only: its limits are spent, or its plans failed.",
-    "bug": "`trace_id` finds it in the log of the service; nothing else is told.",
-    "failed": "Something outside failed: a model, a server of tools, the disk.",
-    "unavailable": "The service ends, or all agents are in use; see `Retry-After`.",
-}
-"""What docs/http.md and `/problems` say of each kind."""
 
 
 class Refused(Exception):
@@ -77,7 +54,7 @@ def refusal_of(error: Exception) -> tuple[Problem, Mapping[str, str]]:
             told = _TOLD.get(error.status_code, error.detail)
             return Problem(kind, told), error.headers or {}
         case ValidationError():
-            return Problem("bad-request", mistakes_of(error)), {}
+            return Problem("bad-request", wrong_fields(error)), {}
         case NoSuchRun():
             return Problem("not-found", "you have no run of that id"), {}
         case NoSuchQuestion():
@@ -96,14 +73,3 @@ def problem_response(
     if problem.retry_seconds is not None or problem.status in (429, 503):
         told["Retry-After"] = str(max(1, round(problem.retry_seconds or RETRY_SECONDS)))
     return JSONResponse(document, problem.status, told, PROBLEM_TYPE)
-
-
-def mistakes_of(error: ValidationError) -> str:
-    """What is wrong with a body, in plain words: `message: Field required; profile: …`."""
-    told: list[str] = []
-    for mistake in error.errors(include_url=False, include_context=False, include_input=False):
-        place = ".".join(map(str, mistake["loc"])) or "the body"
-        told.append(one_line(f"{place}: {mistake['msg']}", 300))
-    more = len(told) - MISTAKES_SHOWN
-    rest = [f"and {counted(more, 'more mistake')}"] if more > 0 else []
-    return "; ".join([*told[:MISTAKES_SHOWN], *rest])

@@ -23,6 +23,7 @@ from core.errors import ExitCode, UsageError
 from modules.service.agents import AgentSetting
 from modules.service.http.app import Extras, http_app
 from modules.service.http.connections import HEAD_BYTES_MAX, BoundedProtocol
+from modules.service.http.endpoints.table import Service
 from modules.service.http.guard import GuardSetting
 from modules.service.http.metrics import Metrics
 from modules.service.http.tokens import Tokens
@@ -122,8 +123,11 @@ async def serve(
         async with AgentPool(agents, time.monotonic) as pool:
             for user in setting.tokens.users:
                 await asyncio.to_thread(pool.check_user, user)
-            async with pool.agent(User()):
-                pass  # what is wrong with the usual profile is told now, not to the first user
+            # What is wrong with the usual profile is told now, not to the first user.
+            async with pool.agent(User()) as agent:
+                say("serve", f"answers by {agents.profile_file}")
+                for note in (agent.model.reason, *agent.model.notes):
+                    say("model", note)
             metrics = Metrics()
             runs = Runs(
                 pool,
@@ -134,9 +138,8 @@ async def serve(
             )
             guard = GuardSetting(setting.tokens, agents.redactor, setting.hosts, setting.origins)
             extras = extras_of(runs)
-            app = http_app(
-                runs, guard, metrics, extras, lambda: len(server.server_state.connections)
-            )
+            service = Service(runs, metrics, lambda: len(server.server_state.connections))
+            app = http_app(service, guard, extras)
             server = http_server(app)
             async with extras.running:
                 serving = asyncio.create_task(server.serve([listening]))

@@ -224,6 +224,8 @@ class QuestionDocument(TypedDict):
     form: JsonObject
     url: str | None
     default: str | None
+    tool: str
+    step: str
 
 
 class ClarifyRequest(EventBase):
@@ -255,9 +257,15 @@ class ServerLog(EventBase):
 
 
 class ResponseChunk(EventBase):
-    """The answer, or a further piece of it."""
+    """The answer, or a further piece of it: put the pieces together.
+
+    With `more` the answer is still being written. With `restart` nothing of the earlier pieces
+    counts, and this one begins the answer anew; `response.done` has it whole.
+    """
 
     content: str
+    more: NotRequired[bool]
+    restart: NotRequired[bool]
 
 
 class ErrorEvent(EventBase):

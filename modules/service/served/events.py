@@ -15,7 +15,6 @@ from core.base.redaction import Redactor
 from core.base.text import shorten
 from core.events import (
     ActionChosen,
-    Answered,
     BoardChanged,
     Event,
     GraphPlanned,
@@ -46,6 +45,7 @@ from core.events import (
 from core.team.graph import TaskGraph
 from core.turn import RunOutcome, ToolCall, Usage
 from core.values import JsonObject
+from modules.service.served.draft import Draft
 from modules.terminal.answer import Room, plain_json
 
 EVENT_CHARACTERS_MAX: Final = 64_000
@@ -72,6 +72,8 @@ STEPS_CHARACTERS: Final = 48_000
 GRAPH_CHARACTERS_MAX: Final = 2_000_000
 """So much a graph may take, most of which are ids: no part of it is left out."""
 
+
+CHUNK: Final = "response.chunk"
 
 DONE: Final = "response.done"
 
@@ -130,9 +132,12 @@ class EventWords:
         self._redactor = redactor
         self._clock = clock
         self._left = RUN_CHARACTERS_MAX
+        self._draft = Draft()
 
     def told(self, event: Event) -> Iterator[tuple[str, JsonObject]]:
         """The named events that stand for one of the engine; none for most of its inner ones."""
+        for piece in self._draft.pieces(event):
+            yield self.document(CHUNK, piece)
         where: dict[str, object] = {}
         while isinstance(event, SubtaskEvent):
             where = {"step": event.subtask, "attempt": event.attempt}
@@ -186,7 +191,7 @@ class EventWords:
         return {"data": data, "metadata": {}}
 
 
-_AS_IS: Final = {("response.chunk", "content"), (DONE, "answer")}
+_AS_IS: Final = {(CHUNK, "content"), (DONE, "answer")}
 
 
 def as_kept(event: ServiceEvent, redactor: Redactor) -> ServiceEvent:
@@ -238,8 +243,6 @@ def _of_run(event: Event) -> Iterator[tuple[str, Fields]]:
             yield "notice", {"source": source, "text": text}
         case ServerLogged(server, level, text):
             yield "server.log", {"server": server, "level": level, "text": text}
-        case Answered(text):
-            yield "response.chunk", {"content": text}
         case _:
             return
 

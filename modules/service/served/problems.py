@@ -20,25 +20,82 @@ from core.values import Json, JsonObject
 from modules.service.pool import Busy
 from modules.terminal.answer import plain_json
 
-PROBLEMS: Final[Mapping[str, tuple[int, str]]] = {
-    "bad-request": (400, "The request can't be answered as it is"),
-    "unauthorized": (401, "A token is needed"),
-    "budget-spent": (402, "A budget is spent"),
-    "forbidden": (403, "This is not allowed from here"),
-    "not-found": (404, "There is no such thing"),
-    "method-not-allowed": (405, "This can't be done with it"),
-    "too-slow": (408, "The request did not come in time"),
-    "conversation-busy": (409, "The conversation answers another request"),
-    "conflict": (409, "It is there already"),
-    "too-large": (413, "The request is too large"),
-    "unsupported-media-type": (415, "The body is of another kind"),
-    "too-many-requests": (429, "Too many requests are under way"),
-    "no-answer": (422, "No answer was found"),
-    "bug": (500, "A bug in Cortex-R"),
-    "failed": (502, "Something that the answer needs failed"),
-    "unavailable": (503, "The service is not available now"),
+
+@frozen
+class ProblemKind:
+    """A kind of problem: its status of HTTP, a title, and what to know of it."""
+
+    status: int
+    title: str
+    explanation: str
+
+
+PROBLEMS: Final[Mapping[str, ProblemKind]] = {
+    "bad-request": ProblemKind(
+        400,
+        "The request can't be answered as it is",
+        "`detail` says what is wrong with the request.",
+    ),
+    "unauthorized": ProblemKind(
+        401, "A token is needed", "Send `Authorization: Bearer TOKEN` with a token of the service."
+    ),
+    "budget-spent": ProblemKind(
+        402, "A budget is spent", "`budget` says which one; `detail` says what allows more."
+    ),
+    "forbidden": ProblemKind(
+        403,
+        "This is not allowed from here",
+        "The `Host`, `Origin` or `Sec-Fetch-Site` is none that the service answers, or the folder "
+        "of documents is shared.",
+    ),
+    "not-found": ProblemKind(
+        404, "There is no such thing", "Also for what belongs to another user."
+    ),
+    "method-not-allowed": ProblemKind(
+        405, "This can't be done with it", "`Allow` names the methods that there are."
+    ),
+    "too-slow": ProblemKind(
+        408, "The request did not come in time", "The body did not come in time."
+    ),
+    "conversation-busy": ProblemKind(
+        409,
+        "The conversation answers another request",
+        "Wait for the end of its run, or cancel that.",
+    ),
+    "conflict": ProblemKind(
+        409, "It is there already", "`detail` says how to replace what is there."
+    ),
+    "too-large": ProblemKind(
+        413, "The request is too large", "`detail` says how much may be sent."
+    ),
+    "unsupported-media-type": ProblemKind(
+        415, "The body is of another kind", "Bodies are `application/json`, except documents."
+    ),
+    "too-many-requests": ProblemKind(
+        429,
+        "Too many requests are under way",
+        "`Retry-After` says in how many seconds to come again.",
+    ),
+    "no-answer": ProblemKind(
+        422, "No answer was found", "Within a run only: its limits are spent, or its plans failed."
+    ),
+    "bug": ProblemKind(
+        500,
+        "A bug in Cortex-R",
+        "`trace_id` finds it in the log of the service; nothing else is told.",
+    ),
+    "failed": ProblemKind(
+        502,
+        "Something that the answer needs failed",
+        "Something outside failed: a model, a server of tools, the disk.",
+    ),
+    "unavailable": ProblemKind(
+        503,
+        "The service is not available now",
+        "The service ends, or all agents are in use; see `Retry-After`.",
+    ),
 }
-"""The kinds of problems, with the status of HTTP and a title each; docs/http.md explains them."""
+"""By the end of their `type`."""
 
 RETRY_SECONDS: Final = 5
 """When to come again where nothing better is known."""
@@ -62,13 +119,13 @@ class Problem:
     @property
     def status(self) -> int:
         """The status of HTTP."""
-        return PROBLEMS[self.kind][0]
+        return PROBLEMS[self.kind].status
 
     def document(self, trace_id: str = "") -> JsonObject:
         """The problem as JSON; `type` leads to its explanation."""
         told: JsonObject = {
             "type": f"/problems#{self.kind}",
-            "title": PROBLEMS[self.kind][1],
+            "title": PROBLEMS[self.kind].title,
             "status": self.status,
             "detail": self.detail,
             **self.more,

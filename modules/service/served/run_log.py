@@ -9,6 +9,7 @@ others can tell a run that goes on from one that was interrupted.
 import contextlib
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,7 @@ from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.base.text import counted
 from core.values import Json, JsonObject
-from modules.service.served.events import ServiceEvent, as_kept
+from modules.service.served.events import CHUNK, ServiceEvent, as_kept
 
 RUNS_FOLDER: Final = "runs"
 """Under the user's home."""
@@ -69,6 +70,7 @@ class RunLog:
         self._descriptor: int | None = None
         self._size_bytes = 0  # of what was written whole
         self._is_refused = False
+        self._answer = ""  # as far as it was told
         folder = home / RUNS_FOLDER
         with contextlib.suppress(OSError):
             make_private_folder(folder)
@@ -85,12 +87,28 @@ class RunLog:
 
         Where the disk has refused one before, only the last is tried.
         """
-        kept = as_kept(event, self._redactor)
+        kept = as_kept(self._with_whole_answer(event), self._redactor)
         entry: list[Json] = [kept.id, kept.name, kept.data]
         characters = self._append(entry, is_tried=not self._is_refused or is_last)
         if is_last:
             self.close()
         return characters
+
+    def _with_whole_answer(self, event: ServiceEvent) -> ServiceEvent:
+        """The last piece with all of the answer, the others without: half a secret looks like none.
+
+        Any other event is as it was.
+        """
+        match event.data if event.name == CHUNK else {}:
+            case {"content": str(content)} as piece:
+                before = "" if piece.get("restart") else self._answer
+                self._answer = before + content
+                if piece.get("more"):
+                    return replace(event, data={**piece, "content": ""})
+                told: JsonObject = {"content": self._answer, "restart": True} if before else {}
+                return replace(event, data={**piece, **told})
+            case _:
+                return event
 
     def close(self) -> None:
         """Write no more."""

@@ -10,10 +10,9 @@ import logging
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Final, TypeAlias
 
 from core.base.clock import Clock
@@ -88,24 +87,15 @@ class NoSuchQuestion(KeyError):
     """No question of that id is open."""
 
 
-@dataclass(eq=False)
+@frozen
 class _Ask:
     """What a run is to answer, and how."""
 
     request: str
     texts: tuple[TextInput, ...]
     context: ExecutionContext
-    words: EventWords
     max_cost: float | None
     is_named: bool  # the client has named the conversation
-
-
-@frozen
-class _Open:
-    """A question that waits for the person."""
-
-    question: PersonQuestion
-    answer: asyncio.Future[PersonAnswer | None]
 
 
 class ServedRun:
@@ -114,9 +104,11 @@ class ServedRun:
     Attributes:
         id: 32 hexadecimal digits.
         user: whose it is.
-        conversation_id: the session that it belongs to.
         profile: the name of the profile that answers.
-        outcome: how it ended, without its steps; None before, or where another process answered.
+        conversation_id: the session that it belongs to.
+        outcome: how it ended, without its steps; None before.
+        task: what answers; None where another process did.
+        log: the file of its events; there is one as soon as the task has begun.
         has_begun: whether its turn has come.
         characters: about how much memory its events take.
     """
@@ -127,24 +119,26 @@ class ServedRun:
         user: User,
         profile: str,
         conversation_id: str | None,
-        events: list[ServiceEvent],
+        words: EventWords,
         on_event: OnEvent | None = None,
+        events: Sequence[ServiceEvent] = (),
     ) -> None:
         self.id = id_
         self.user = user
         self.profile = profile
         self.conversation_id = conversation_id
         self.outcome: RunOutcome | None = None
+        self.task: asyncio.Task[object] | None = None
+        self.log: RunLog | None = None
         self.has_begun = False
         self.characters = 0
-        self._events = events
+        self._words = words
+        self._events = [*events]
         self._on_event = on_event
         self._more = asyncio.Event()
-        self._open: dict[str, _Open] = {}
-        self._log: RunLog | None = None  # there is one as soon as the task has begun
+        self._open: dict[str, tuple[PersonQuestion, asyncio.Future[PersonAnswer | None]]] = {}
         self._is_cancelled = False
         self._is_waiting = False
-        self._task: asyncio.Task[object] | None = None
         self._conversation: AgentConversation | None = None
 
     @property
@@ -175,23 +169,6 @@ class ServedRun:
             more = self._more
             await more.wait()
 
-    @property
-    def task(self) -> "asyncio.Task[object] | None":
-        """What answers; None where another process did."""
-        return self._task
-
-    def start(self, work: Coroutine[None, None, None]) -> None:
-        """Let the work that answers begin."""
-        self._task = asyncio.create_task(work)
-
-    def join(self, task: "asyncio.Task[object]") -> None:
-        """Let the task answer, which has begun."""
-        self._task = task
-
-    def record(self, log_: RunLog) -> None:
-        """Write what will be told to the file, and close that at the end."""
-        self._log = log_
-
     @contextlib.contextmanager
     def waiting(self) -> Generator[None]:
         """Within the `with`, the run waits for its turn, and `cancel` ends the wait.
@@ -216,33 +193,29 @@ class ServedRun:
         finally:
             self._conversation = None
 
-    async def put(self, question: PersonQuestion, words: EventWords) -> PersonAnswer | None:
+    async def put(self, question: PersonQuestion) -> PersonAnswer | None:
         """Put a question to who follows the run, and wait for the answer."""
         if self.is_done:
             return None
-        waiting = asyncio.get_running_loop().create_future()
-        self._open[question.id] = _Open(question, waiting)
-        self.add(*words.document("clarify.request", {"question": question}))
+        answer: asyncio.Future[PersonAnswer | None] = asyncio.get_running_loop().create_future()
+        self._open[question.id] = question, answer
+        self.tell("clarify.request", {**_where(question), "question": question})
         try:
-            return await waiting
+            return await answer
         finally:
-            self._close(question.id, words)
+            self._close(question.id)
 
-    def close_questions(self, words: EventWords) -> None:
-        """Have no question open any more: the run ends."""
-        for id_, open_ in [*self._open.items()]:
-            self._close(id_, words)
-            if not open_.answer.done():
-                open_.answer.set_result(None)
-
-    def _close(self, question_id: str, words: EventWords) -> None:
+    def _close(self, question_id: str) -> None:
         """Tell that a question is open no more, once."""
-        if (open_ := self._open.pop(question_id, None)) is None:
+        if question_id not in self._open:
             return
-        answer = open_.answer
+        question, answer = self._open.pop(question_id)
         given = answer.result() if answer.done() and not answer.cancelled() else None
-        told = {"question_id": question_id, "answered": given is not None and not given.declined}
-        self.add(*words.document("clarify.answered", told))
+        is_answered = given is not None and not given.declined
+        told = {**_where(question), "question_id": question_id, "answered": is_answered}
+        self.tell("clarify.answered", told)
+        if not answer.done():
+            answer.set_result(None)
 
     def answer(self, question_id: str, answer: PersonAnswer | None) -> None:
         """Answer a question that is open; None where nobody is there to be asked.
@@ -251,38 +224,56 @@ class ServedRun:
             NoSuchQuestion: it is not, or not any more.
             UsageError: the answer does not fit the question, which stays open.
         """
-        open_ = self._open.get(question_id)
-        if open_ is None or open_.answer.done():
+        question, given = self._open.get(question_id, (None, None))
+        if question is None or given is None or given.done():
             raise NoSuchQuestion(question_id)
         if answer is not None:
-            check_answer(open_.question, answer)
-        open_.answer.set_result(answer)
+            check_answer(question, answer)
+        given.set_result(answer)
 
     def cancel(self) -> None:
         """End the run as interrupted; nothing if it has ended, or just ends."""
         if self._conversation is not None:
             self._conversation.interrupt()
-        elif self._is_waiting and not self._is_cancelled and self._task is not None:
-            self._task.cancel()
+        elif self._is_waiting and not self._is_cancelled and self.task is not None:
+            self.task.cancel()
         self._is_cancelled = True
 
-    def abandon(self) -> None:
-        """Wait for nothing any more that the run works with."""
-        if self._task is not None:
-            self._task.cancel()
+    async def hear(self, event: Event) -> None:
+        """Tell an event of the engine."""
+        for name, data in self._words.told(event):
+            self.add(name, data)
+
+    def tell(self, name: str, fields: Mapping[str, object]) -> None:
+        """Tell one more event, within bounds and without secrets."""
+        self.add(*self._words.document(name, fields))
 
     def add(self, name: str, data: JsonObject) -> None:
-        """Tell one more event; nothing behind the last one."""
+        """Tell one more event as it is; nothing behind the last one."""
         if self.is_done or (len(self._events) >= EVENTS_MAX and name in _UNIMPORTANT):
             return
         event = ServiceEvent(len(self._events) + 1, name, data)
         self._events.append(event)
         if self._on_event is not None:
             self._on_event(event)
-        if self._log is not None:
-            self.characters += self._log.write(event, is_last=self.is_done)
+        if self.log is not None:
+            self.characters += self.log.write(event, is_last=self.is_done)
         self._more.set()
         self._more = asyncio.Event()
+
+    def end(self, outcome: RunOutcome, trace_id: str, problem: Problem | None = None) -> None:
+        """Tell how it ended; no question is open any more."""
+        self.outcome = replace(outcome, steps=())  # its calls' results may be large
+        for question_id in [*self._open]:
+            self._close(question_id)
+        if problem is not None:
+            self.tell("error", {"problem": problem.document(trace_id)})
+        for name, fields in ended(outcome, self.conversation_id, trace_id):
+            self.tell(name, fields)
+
+
+def _where(question: PersonQuestion) -> dict[str, str]:
+    return {"step": question.step} if question.step else {}
 
 
 class Runs:
@@ -290,6 +281,7 @@ class Runs:
 
     Attributes:
         pool: the agents that answer.
+        is_draining: whether no more requests are taken.
     """
 
     def __init__(
@@ -314,13 +306,8 @@ class Runs:
         self._turn = asyncio.Semaphore(runs_max)
         self._active: dict[str, ServedRun] = {}
         self._finished: OrderedDict[str, ServedRun] = OrderedDict()
-        self._is_draining = False
+        self.is_draining = False
         self._on_event = on_event
-
-    @property
-    def is_draining(self) -> bool:
-        """Whether no more requests are taken."""
-        return self._is_draining
 
     @property
     def active(self) -> tuple[ServedRun, ...]:
@@ -360,13 +347,11 @@ class Runs:
             conversation_id = new_session_id(now, uuid.uuid4().hex)
         check_session_id(conversation_id)
         self._admit(user, conversation_id)
-        run = ServedRun(uuid.uuid4().hex, user, profile, conversation_id, [], self._on_event)
-        self._active[run.id] = run
+        run = self._made(user, profile, conversation_id)
         context = execution or begin(user=user.name)
         context = context.within(session=conversation_id, profile=profile)
-        words = EventWords(run.id, self.pool.setting.redactor, self._clock)
-        ask = _Ask(request, texts, context, words, max_cost, is_named)
-        run.start(self._answered(run, ask))
+        ask = _Ask(request, texts, context, max_cost, is_named)
+        run.task = asyncio.create_task(self._answered(run, ask))
         return run
 
     @contextlib.asynccontextmanager
@@ -378,23 +363,26 @@ class Runs:
         Raises:
             QueueFull, Draining: no more are taken now.
         """
-        id_ = uuid.uuid4().hex
-        self._admit(user, id_)
-        run = self._active[id_] = ServedRun(id_, user, profile, None, [], self._on_event)
-        task = asyncio.current_task()
+        self._admit(user, None)
+        run = self._made(user, profile, None)
+        run.task = asyncio.current_task()
         try:
-            if task is not None:
-                run.join(task)
             with run.waiting():  # until a conversation answers
                 async with self._turn:
                     yield run
         finally:
-            del self._active[id_]
+            del self._active[run.id]
             if not run.is_done:  # who follows its events is to see their end
-                words = EventWords(id_, self.pool.setting.redactor, self._clock)
                 outcome = RunOutcome("interrupted", None, "ended before there was an answer")
-                for name, fields in ended(outcome, None, ""):
-                    run.add(*words.document(name, fields))
+                run.end(outcome, "")
+
+    def _made(self, user: User, profile: str, conversation_id: str | None) -> ServedRun:
+        """A run that counts from now on."""
+        id_ = uuid.uuid4().hex
+        words = EventWords(id_, self.pool.setting.redactor, self._clock)
+        run = ServedRun(id_, user, profile, conversation_id, words, self._on_event)
+        self._active[id_] = run
+        return run
 
     def get(self, user: User, run_id: str) -> ServedRun:
         """A run of the user's, of an earlier process too, whose file is read: call it in a thread.
@@ -410,24 +398,21 @@ class Runs:
             return run
         if len(run_id) != 32 or not set(run_id) <= set("0123456789abcdef"):
             raise NoSuchRun(run_id)
-        kept = read_log(self.home(user), run_id)
+        kept = read_log(self.pool.home(user), run_id)
         if kept is None or not user.may_use(kept.facts.profile):
             raise NoSuchRun(run_id)
         return self._of_earlier_process(run_id, user, kept)
 
-    def home(self, user: User) -> Path:
-        """Where the user's state lies."""
-        return user.home(self.pool.setting.shared.home)
-
     async def drain(self, seconds: float) -> None:
         """Take no more requests; runs have so long to end, then they are cancelled."""
-        self._is_draining = True
+        self.is_draining = True
         await self._wait(seconds)
         for run in self.active:
             run.cancel()
         await self._wait(CANCEL_SECONDS)
         for run in self.active:
-            run.abandon()
+            if run.task is not None:
+                run.task.cancel()  # which waits for nothing any more
         await self._wait(CANCEL_SECONDS)
 
     async def _wait(self, seconds: float) -> None:
@@ -436,12 +421,12 @@ class Runs:
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
 
-    def _admit(self, user: User, conversation_id: str) -> None:
+    def _admit(self, user: User, conversation_id: str | None) -> None:
         """Raise what stands against one more run."""
-        if self._is_draining:
+        if self.is_draining:
             raise Draining("the service ends; try again in a while")
         own = [run for run in self.active if run.user.name == user.name]
-        if any(run.conversation_id == conversation_id for run in own):
+        if conversation_id and any(run.conversation_id == conversation_id for run in own):
             raise ConversationBusy(
                 f"the conversation {conversation_id} answers another request; wait for its end, "
                 "or cancel it"
@@ -456,8 +441,8 @@ class Runs:
         began, problem = self._clock(), None
         facts = RunFacts(run.conversation_id or "", run.profile, ask.context.trace_id)
         try:
-            where, redactor = self.home(run.user), self.pool.setting.redactor
-            run.record(await asyncio.to_thread(RunLog, where, run.id, facts, redactor))
+            where, redactor = self.pool.home(run.user), self.pool.setting.redactor
+            run.log = await asyncio.to_thread(RunLog, where, run.id, facts, redactor)
             with working(ask.context):
                 outcome = await self._in_turn(run, ask)
             problem = problem_of_outcome(outcome)
@@ -471,41 +456,23 @@ class Runs:
             outcome = RunOutcome("failed", None, problem.detail)
         outcome.durations.setdefault("total", self._clock() - began)
         try:
-            self._tell_end(run, ask, outcome, problem)
+            run.end(outcome, ask.context.trace_id, problem)
         finally:
             self._retire(run)
 
-    def _tell_end(
-        self, run: ServedRun, ask: _Ask, outcome: RunOutcome, problem: Problem | None
-    ) -> None:
-        run.outcome = replace(outcome, steps=())  # its calls' results may be large
-        run.close_questions(ask.words)
-        if problem is not None:
-            document = problem.document(ask.context.trace_id)
-            run.add(*ask.words.document("error", {"problem": document}))
-        for name, fields in ended(outcome, run.conversation_id, ask.context.trace_id):
-            run.add(*ask.words.document(name, fields))
-
     async def _in_turn(self, run: ServedRun, ask: _Ask) -> RunOutcome:
-        async def listen(event: Event) -> None:
-            for name, data in ask.words.told(event):
-                run.add(name, data)
-
-        async def put(question: PersonQuestion) -> PersonAnswer | None:
-            return await run.put(question, ask.words)
-
         where = run.user, run.profile, run.conversation_id
         async with contextlib.AsyncExitStack() as stack:
             with run.waiting():
                 if self._turn.locked():
-                    run.add(*ask.words.document("run.queued", {"place": self._place_of(run)}))
+                    run.tell("run.queued", {"place": self._place_of(run)})
                 await stack.enter_async_context(self._turn)
-                conversation = self.pool.conversation(*where, put)
+                conversation = self.pool.conversation(*where, run.put)
                 answering = await stack.enter_async_context(conversation)
                 if ask.is_named and not await answering.is_kept():
-                    await listen(Notice("memory", _BEGINS.format(run.conversation_id)))
+                    await run.hear(Notice("memory", _BEGINS.format(run.conversation_id)))
             with run.answered_by(answering):
-                asked = ask.request, listen, ask.texts
+                asked = ask.request, run.hear, ask.texts
                 return await answering.ask(*asked, max_cost=ask.max_cost)
 
     def _place_of(self, run: ServedRun) -> int:
@@ -528,20 +495,19 @@ class Runs:
         Raises:
             RunElsewhere: its process is alive.
         """
-        facts, events = kept.facts, kept.events
-        run = ServedRun(run_id, user, facts.profile, facts.conversation_id or None, events)
+        facts, at = kept.facts, self._clock()
+        if kept.events and isinstance(last := kept.events[-1].data.get("at"), int | float):
+            at = last
+        words = EventWords(run_id, self.pool.setting.redactor, lambda: at)
+        conversation = facts.conversation_id or None
+        run = ServedRun(run_id, user, facts.profile, conversation, words, events=kept.events)
         if run.is_done:
             return run
         if kept.is_going_on:
             raise RunElsewhere(
                 f"another process answers the run {run_id}; ask that one, or wait for its end"
             )
-        at = events[-1].data.get("at") if events else None
-        moment = at if isinstance(at, int | float) else self._clock()
-        words = EventWords(run_id, self.pool.setting.redactor, lambda: moment)
-        outcome = RunOutcome("interrupted", None, INTERRUPTED)
-        for name, fields in ended(outcome, run.conversation_id, facts.trace_id):
-            run.add(*words.document(name, fields))
+        run.end(RunOutcome("interrupted", None, INTERRUPTED), facts.trace_id)
         return run
 
 

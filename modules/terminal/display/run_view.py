@@ -1,11 +1,10 @@
 """A run while it goes on, as rows: what is planned, the plan, its calls, what a model writes."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from core.base.text import counted, lazy_pattern, one_line, seconds_text
+from core.base.text import counted, one_line, seconds_text
 from core.events import (
     Event,
     ModelAnswered,
@@ -22,6 +21,7 @@ from core.events import (
     ToolCallStarted,
 )
 from core.turn import ToolCall
+from modules.planning.reply.closing import answer_so_far
 from modules.terminal.display.region import (
     CYAN,
     DIM,
@@ -59,15 +59,7 @@ BAR_COLUMNS: Final = 12
 ESTIMATED_AFTER_SECONDS: Final = 2.0
 """Before that, nobody knows how long the rest will take."""
 
-_LITERAL_ANSWER: Final = lazy_pattern(
-    r"""\breturn\s*\(?\s*(?P<quote>\"{3}|'{3}|"|')\s*FINAL_ANSWER:\s?(?P<text>.*)\Z""", re.DOTALL
-)
-"""The closing form of a plan that needs no tool, or has no more to do than to say its answer."""
-
 _TELLS_NOTHING: Final = ("async def solve", "import ", "from ", "```", "#")
-
-_ESCAPES: Final = {"\\n": "\n", "\\t": " ", '\\"': '"', "\\'": "'", "\\\\": "\\"}
-_ESCAPE: Final = lazy_pattern("|".join(map(re.escape, _ESCAPES)))
 
 
 @dataclass
@@ -181,12 +173,11 @@ class RunView:
     def _written_rows(self, columns: int) -> list[Row]:
         """The end of what a model has written: of its answer, or of its plan."""
         text = self._state.written
-        if found := _LITERAL_ANSWER.search(text):
-            answer = _ESCAPE.sub(lambda e: _ESCAPES[e[0]], found["text"])
-            answer = self._harmless(answer.partition(found["quote"])[0])
+        if answer := answer_so_far(text):
             from modules.terminal.screen import wrapped  # late: rich takes 0.06 s
 
-            lines = [line for line in wrapped(answer, max(columns - 2, 1)) if line.strip()]
+            shown = wrapped(self._harmless(answer), max(columns - 2, 1))
+            lines = [line for line in shown if line.strip()]
             return [row(f"  {line}") for line in lines[-ANSWER_ROWS:]]
         if "def solve" not in text:
             return []

@@ -3,11 +3,10 @@
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from servers.rag.passages import DocumentEntry, DocumentStatus
-from servers.reading.source import Extracted
 
 _ENTRY = "file, path, status, size_bytes, modified_ns, chunk_count, title, note"
 
@@ -21,7 +20,11 @@ def find_document(connection: sqlite3.Connection, file: str) -> int | None:
 
 
 def write_document(
-    connection: sqlite3.Connection, entry: DocumentEntry, content_hash: str, extracted: Extracted
+    connection: sqlite3.Connection,
+    entry: DocumentEntry,
+    content_hash: str,
+    title: str,
+    page_starts: Sequence[int],
 ) -> int:
     """Write all of a document but its text and chunks; gives its row."""
     values = {
@@ -31,9 +34,9 @@ def write_document(
         "status": entry.status,
         "size_bytes": entry.size_bytes,
         "modified_ns": entry.modified_ns,
-        "title": _clean(entry.title or extracted.title),
+        "title": _clean(entry.title or title),
         "note": _clean(entry.note),
-        "page_starts": json.dumps(extracted.page_starts),
+        "page_starts": json.dumps(page_starts),
     }
     row = connection.execute(
         "INSERT INTO documents (file, path, content_hash, status, size_bytes, modified_ns, title, "

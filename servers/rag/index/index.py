@@ -143,7 +143,9 @@ class Index:
         texts = [given.markdown[chunk.start : chunk.end] for chunk in chunks]
         with self._connections.writing() as connection:
             words = WordTable(connection)
-            document = write_document(connection, entry, content_hash, given)
+            document = write_document(
+                connection, entry, content_hash, given.title, given.page_starts
+            )
             diff = diff_chunks(connection, document, texts)
             touched = forget_chunks(connection, document, diff.gone, words)
             write_text(connection, document, given.markdown)

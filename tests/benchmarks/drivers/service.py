@@ -24,6 +24,7 @@ from core.base.redaction import Redactor
 from core.session import MultiMCP
 from modules.service.agents import AgentSetting
 from modules.service.http.app import http_app
+from modules.service.http.endpoints.table import Service
 from modules.service.http.guard import GuardSetting
 from modules.service.http.metrics import Metrics
 from modules.service.http.serving import http_server, listen
@@ -60,7 +61,7 @@ async def main(kind: str, home: Path, model: str = "", memory: str = "true") -> 
     async with AgentPool(made, asyncio.get_running_loop().time) as pool:
         metrics = Metrics()
         runs = Runs(pool, on_event=metrics.hear)
-        await _serve(http_app(runs, GuardSetting(Tokens(), made.redactor), metrics))
+        await _serve(http_app(Service(runs, metrics), GuardSetting(Tokens(), made.redactor)))
         await runs.drain(0)
 
 

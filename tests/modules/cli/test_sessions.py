@@ -11,9 +11,8 @@ import pytest
 from config.schema import load_profile
 from core.base.files import folder_locked
 from core.turn import MemoryItem
-from modules.cli.sessions import TITLE_CHARACTERS_MAX
 from modules.session.history import taken_back
-from modules.session.kept import KeptSessions
+from modules.session.kept import TITLE_CHARACTERS_MAX, KeptSessions
 from modules.session.memory import MemoryManager
 from tests.command_line import write_profile
 from tests.core.base.open_folders import has_open

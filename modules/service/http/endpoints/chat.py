@@ -3,7 +3,6 @@
 import asyncio
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 
 from core.base.text import one_line
 from core.turn import TextInput
@@ -11,90 +10,118 @@ from modules.models.serving.account import Budgets, limits_of
 from modules.service.http.endpoints.shapes import (
     AnswerRequest,
     ChatRequest,
+    EventsQuery,
     RunList,
     RunState,
+    queried,
     sent,
 )
-from modules.service.http.endpoints.streams import EventStream, last_event_id
+from modules.service.http.endpoints.streams import EVENTS_TYPE, EventStream
+from modules.service.http.endpoints.table import Answered, Endpoint, Service
 from modules.service.http.guard import execution_of, profile_of, user_of
 from modules.service.pool import User
 from modules.service.questions import PersonAnswer
-from modules.service.served.runs import Runs, ServedRun
+from modules.service.served.runs import ServedRun
 from modules.session.attached.text_file import variable_name
 from modules.session.request import clean_request
 
 
-class ChatEndpoints:
-    """What is asked, and what becomes of it."""
+@Endpoint(
+    "POST",
+    "/chat",
+    body=ChatRequest,
+    answer_type=EVENTS_TYPE,
+    problems=("budget-spent", "conversation-busy", "too-many-requests", "unavailable"),
+)
+async def _chat(service: Service, request: Request) -> Answered:
+    """Answers a message.
 
-    def __init__(self, runs: Runs) -> None:
-        self._runs = runs
+    The answer is the stream of the run's events; `X-Run-Id` names the run.
+    """
+    given, user = await sent(request, ChatRequest), user_of(request)
+    message = clean_request(given.message)
+    profile = profile_of(request, given.profile)
+    await _check_budgets(service, user, profile, given.conversation_id)
+    run = await service.runs.start(
+        user,
+        message,
+        profile=profile,
+        conversation_id=given.conversation_id,
+        texts=_texts(given),
+        execution=execution_of(request).within(profile=profile),
+        max_cost=given.max_cost,
+    )
+    return EventStream(run, cancels=given.on_disconnect == "cancel")
 
-    async def chat(self, request: Request) -> Response:
-        """Answer a message; the answer is the stream of the run's events."""
-        given, user = await sent(request, ChatRequest), user_of(request)
-        message = clean_request(given.message)
-        profile = profile_of(request, given.profile)
-        await self._check_budgets(user, profile, given.conversation_id)
-        run = await self._runs.start(
-            user,
-            message,
-            profile=profile,
-            conversation_id=given.conversation_id,
-            texts=_texts(given),
-            execution=execution_of(request).within(profile=profile),
-            max_cost=given.max_cost,
-        )
-        return EventStream(run, cancels=given.on_disconnect == "cancel")
 
-    async def runs(self, request: Request) -> Response:
-        """Those of the user that go on."""
-        own = self._runs.active_of(user_of(request))
-        found: RunList = {"runs": [state_of(run) for run in own]}
-        return JSONResponse(found)
+@Endpoint("GET", "/runs", answer=RunList)
+async def _runs(service: Service, request: Request) -> Answered:
+    """Your runs that go on."""
+    return {"runs": [state_of(run) for run in service.runs.active_of(user_of(request))]}
 
-    async def run(self, request: Request) -> Response:
-        """How a run is, or ended."""
-        return JSONResponse(state_of(await self._found(request)))
 
-    async def events(self, request: Request) -> Response:
-        """The events of a run behind the last one that the client has seen, and those to come."""
-        after = last_event_id(request)
-        return EventStream(await self._found(request), after)
+@Endpoint("GET", "/runs/{id}", answer=RunState, problems=("not-found",))
+async def _run(service: Service, request: Request) -> Answered:
+    """How a run is, or ended."""
+    return state_of(await _found(service, request))
 
-    async def answer(self, request: Request) -> Response:
-        """Answer a question of a run."""
-        run, given = await self._found(request), await sent(request, AnswerRequest)
-        run.answer(given.question_id, PersonAnswer(given.text, given.content, given.declined))
-        return Response(None, 204)
 
-    async def cancel(self, request: Request) -> Response:
-        """End a run; one that has ended stays as it is."""
-        (await self._found(request)).cancel()
-        return Response(None, 204)
+@Endpoint(
+    "GET",
+    "/runs/{id}/events",
+    query=EventsQuery,
+    answer_type=EVENTS_TYPE,
+    problems=("not-found",),
+)
+async def _events(service: Service, request: Request) -> Answered:
+    """The events of a run behind the last one that was seen, and those to come.
 
-    async def _check_budgets(self, user: User, profile: str, conversation: str | None) -> None:
-        """Refuse at once what would end at once, with a status in place of a stream.
+    A run that a killed service left ends as `interrupted`.
+    """
+    seen = queried(request, EventsQuery)
+    return EventStream(await _found(service, request), seen.last_event_id or seen.after)
 
-        Raises:
-            BudgetSpent: nothing is left to begin with.
-            UsageError, SettingsError, StorageError: that can't be known.
-        """
-        setting = await asyncio.to_thread(self._runs.pool.setting_of, user, profile)
-        if limits_of(setting.profile.budgets):
-            budgets = Budgets(setting.places.home)
-            spent = await budgets.spent(setting.profile, conversation)
-            if spent is not None:
-                raise spent
 
-    async def _found(self, request: Request) -> ServedRun:
-        """The run of that id; in a thread, as it may be read from its file.
+@Endpoint("POST", "/runs/{id}/answer", body=AnswerRequest, status=204, problems=("not-found",))
+async def _answer(service: Service, request: Request) -> Answered:
+    """Answers a question of a run (`clarify.request`)."""
+    run, given = await _found(service, request), await sent(request, AnswerRequest)
+    run.answer(given.question_id, PersonAnswer(given.text, given.content, given.declined))
 
-        Raises:
-            NoSuchRun: the user has none of that id.
-        """
-        id_: str = request.path_params["id"]
-        return await asyncio.to_thread(self._runs.get, user_of(request), id_)
+
+@Endpoint("DELETE", "/runs/{id}", status=204, problems=("not-found",))
+async def _cancel(service: Service, request: Request) -> Answered:
+    """Cancels a run; nothing, if it has ended."""
+    (await _found(service, request)).cancel()
+
+
+ENDPOINTS = (_chat, _runs, _run, _events, _answer, _cancel)
+
+
+async def _check_budgets(
+    service: Service, user: User, profile: str, conversation: str | None
+) -> None:
+    """Refuse at once what would end at once, with a status in place of a stream.
+
+    Raises:
+        BudgetSpent: nothing is left to begin with.
+        UsageError, SettingsError, StorageError: that can't be known.
+    """
+    setting = await asyncio.to_thread(service.pool.setting_of, user, profile)
+    if limits_of(setting.profile.budgets):
+        spent = await Budgets(setting.places.home).spent(setting.profile, conversation)
+        if spent is not None:
+            raise spent
+
+
+async def _found(service: Service, request: Request) -> ServedRun:
+    """The run of that id; in a thread, as it may be read from its file.
+
+    Raises:
+        NoSuchRun: the user has none of that id.
+    """
+    id_: str = request.path_params["id"]
+    return await asyncio.to_thread(service.runs.get, user_of(request), id_)
 
 
 def state_of(run: ServedRun) -> RunState:

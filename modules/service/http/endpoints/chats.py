@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 
-from config.schema import AgentProfile, load_profile
+from config.schema import AgentProfile
 from config.settings import SettingsError
+from core.base.frozen import frozen
 from core.base.memory.exchanges import dated_exchanges, title_of
 from core.base.redaction import Redactor
 from core.base.text import one_line
@@ -19,70 +18,102 @@ from core.values import JsonObject
 from modules.service.http.endpoints.shapes import (
     Chat,
     ChatList,
+    ChatsQuery,
     History,
     Message,
-    number_of,
-    whole_of,
+    OfAnyProfile,
+    RenameRequest,
+    queried,
+    sent,
 )
+from modules.service.http.endpoints.table import Answered, Endpoint, Service
 from modules.service.http.guard import user_of
 from modules.service.http.problems import Refused
-from modules.service.pool import DEFAULT_PROFILE, AgentPool, ConversationBusy, User
-from modules.service.served.runs import Runs
+from modules.service.pool import AgentPool, ConversationBusy, User
 from modules.session.kept import KeptSessions
 from modules.terminal.answer import SCHEMA_VERSION, plain_json
-from modules.trace.spans import runs_of
-
-CHATS_SHOWN: Final = 50
-CHATS_MAX: Final = 500
-TIME_MAX: Final = 1e11
+from modules.trace.spans import TraceDocument, runs_of
 
 
-class ChatsEndpoints:
-    """Conversations that are kept."""
+@Endpoint("GET", "/chats", query=ChatsQuery, answer=ChatList)
+async def _chats(service: Service, request: Request) -> Answered:
+    """Your conversations, those that were used last first."""
+    asked = queried(request, ChatsQuery)
+    shelves = _shelves(service.pool, user_of(request))
+    redactor = service.pool.setting.redactor
+    return await asyncio.to_thread(_listed, shelves, asked.limit, asked.before, redactor)
 
-    def __init__(self, runs: Runs) -> None:
-        self._runs = runs
 
-    async def chats(self, request: Request) -> Response:
-        """The user's conversations, of all profiles."""
-        limit = whole_of(request, "limit", CHATS_SHOWN, CHATS_MAX)
-        before = number_of(request, "before", TIME_MAX, TIME_MAX)
-        shelf = _Shelf(self._runs.pool, user_of(request))
-        return JSONResponse(await asyncio.to_thread(shelf.list, limit, before))
+@Endpoint(
+    "GET", "/chat/{id:path}/history", query=OfAnyProfile, answer=History, problems=("not-found",)
+)
+async def _history(service: Service, request: Request) -> Answered:
+    """What was said in a conversation, and the run that goes on in it."""
+    id_, running = _id(request), _running(service, request)
+    try:
+        shelf = await _found(service, request)
+        found = await asyncio.to_thread(_told, shelf, id_, service.pool.setting.redactor)
+    except Refused:
+        if running is None:
+            raise
+        found = History(id=id_, title="", profile="", messages=[], run=None)
+    return {**found, "run": running}
 
-    async def history(self, request: Request) -> Response:
-        """What was said in a conversation."""
-        user, id_ = user_of(request), _id(request)
-        shelf = _Shelf(self._runs.pool, user, _profile(request))
-        running = self._running(user, id_)
-        try:
-            found = await asyncio.to_thread(shelf.history, id_)
-        except Refused:
-            if running is None:
-                raise
-            found = History(id=id_, title="", profile="", messages=[], run=None)
-        return JSONResponse({**found, "run": running})
 
-    async def trace(self, request: Request) -> Response:
-        """What was done in a conversation, as `agent.py trace --json` prints it."""
-        shelf = _Shelf(self._runs.pool, user_of(request), _profile(request))
-        return JSONResponse(await asyncio.to_thread(shelf.trace, _id(request)))
+@Endpoint(
+    "GET",
+    "/chat/{id:path}/trace",
+    query=OfAnyProfile,
+    answer=TraceDocument,
+    problems=("not-found",),
+)
+async def _trace(service: Service, request: Request) -> Answered:
+    """What was done in a conversation: the document of `agent.py trace --json`."""
+    shelf, redactor = await _found(service, request), service.pool.setting.redactor
+    return await asyncio.to_thread(_traced, shelf, _id(request), redactor)
 
-    async def delete(self, request: Request) -> Response:
-        """Delete a conversation for good; not while a run goes on in it."""
-        user, id_ = user_of(request), _id(request)
-        if (run := self._running(user, id_)) is not None:
-            raise ConversationBusy(f"the run {run} goes on in it; cancel that first")
-        shelf = _Shelf(self._runs.pool, user, _profile(request))
-        profile = await asyncio.to_thread(shelf.profile_of, id_)
-        await self._runs.pool.close_conversation(user, profile, id_)
-        await asyncio.to_thread(shelf.delete, id_)
-        return Response(None, 204)
 
-    def _running(self, user: User, id_: str) -> str | None:
-        """The run that goes on in a conversation."""
-        own = self._runs.active_of(user)
-        return next((run.id for run in own if run.conversation_id == id_), None)
+@Endpoint(
+    "PATCH",
+    "/chat/{id:path}",
+    query=OfAnyProfile,
+    body=RenameRequest,
+    status=204,
+    problems=("not-found",),
+)
+async def _rename(service: Service, request: Request) -> Answered:
+    """Gives a conversation a title; its id stays."""
+    given, shelf = await sent(request, RenameRequest), await _found(service, request)
+    redactor = service.pool.setting.redactor
+    await asyncio.to_thread(shelf.kept.rename, _id(request), given.name, redactor)
+
+
+@Endpoint(
+    "DELETE",
+    "/chat/{id:path}",
+    query=OfAnyProfile,
+    status=204,
+    problems=("not-found", "conversation-busy"),
+)
+async def _delete(service: Service, request: Request) -> Answered:
+    """Deletes a conversation for good."""
+    if (run := _running(service, request)) is not None:
+        raise ConversationBusy(f"the run {run} goes on in it; cancel that first")
+    id_, shelf = _id(request), await _found(service, request)
+    await service.pool.close_conversation(user_of(request), shelf.name, id_)
+    await asyncio.to_thread(shelf.kept.delete, id_)
+
+
+ENDPOINTS = (_chats, _history, _trace, _rename, _delete)
+
+
+@frozen
+class _Shelf:
+    """The conversations of one profile."""
+
+    name: str
+    profile: AgentProfile
+    kept: KeptSessions
 
 
 def _id(request: Request) -> str:
@@ -91,110 +122,91 @@ def _id(request: Request) -> str:
     return id_
 
 
-def _profile(request: Request) -> str | None:
-    """The profile to look in; None for all. An empty name is none, as everywhere."""
-    return request.query_params.get("profile") or None
+def _running(service: Service, request: Request) -> str | None:
+    """The run that goes on in the conversation."""
+    own, id_ = service.runs.active_of(user_of(request)), _id(request)
+    return next((run.id for run in own if run.conversation_id == id_), None)
 
 
-class _Shelf:
-    """The conversations of one user; reads files, so it belongs into a thread."""
+async def _found(service: Service, request: Request) -> _Shelf:
+    """Where the conversation is kept.
 
-    def __init__(self, pool: AgentPool, user: User, profile: str | None = None) -> None:
-        """Of one profile, else of all that the user may use."""
-        self._pool = pool
-        self._user = user
-        self._profile = profile
-        self._home = user.home(pool.setting.shared.home)
+    Raises:
+        Refused: nowhere, as far as the user may look.
+    """
+    named = queried(request, OfAnyProfile).profile
+    shelves = _shelves(service.pool, user_of(request), named)
+    return await asyncio.to_thread(_holding, shelves, _id(request))
 
-    def list(self, limit: int, before: float) -> ChatList:
-        """So many that were last used before a time."""
-        found: list[tuple[float, str, str, KeptSessions]] = []
-        for name, kept in self._kept():
-            for id_ in kept.ids():
-                with suppress(OSError):  # it was deleted just now
-                    found.append((kept.path(id_).stat().st_mtime, id_, name, kept))
-        found.sort(key=lambda each: each[:2], reverse=True)
-        left = [each for each in found if each[0] < before]
-        redact = self._pool.setting.redactor.text
-        chats = [
-            Chat(
-                id=told.session_id,
-                title=redact(one_line(told.title or told.first_request, 200)),
-                last_used=told.last_used,
-                requests=told.requests,
-                profile=name,
-            )
-            for _, id_, name, kept in left[:limit]
-            for told in kept.summaries([id_])
-        ]
-        more = len(left) > limit
-        return {"chats": chats, "before": left[limit - 1][0] if more and limit else None}
 
-    def history(self, id_: str) -> History:
-        """A conversation, message by message."""
-        name, _, kept = self._find(id_)
-        items, redactor = kept.items(id_), self._pool.setting.redactor
-        messages = [*_messages(items, redactor)]
-        first = messages[0]["content"] if messages else ""
-        return {
-            "id": id_,
-            "title": redactor.text(one_line(title_of(items) or first, 200)),
-            "profile": name,
-            "messages": messages,
-            "run": None,
-        }
+def _shelves(pool: AgentPool, user: User, named: str = "") -> Iterator[_Shelf]:
+    """Those of one profile, else of all that the user may use; reads files."""
+    home = pool.home(user)
+    for name in [named] if named else pool.profiles_of(user):
+        with suppress(SettingsError):  # `/profiles` says what is wrong with it
+            profile = pool.profile(user, name)
+            yield _Shelf(name, profile, KeptSessions(profile, home, _tell_nobody))
 
-    def trace(self, id_: str) -> JsonObject:
-        """The document of its trace."""
-        _, profile, kept = self._find(id_)
-        items, redactor = kept.items(id_), self._pool.setting.redactor
-        redactor.mask(profile.memory.mask)
-        return {
-            "type": "trace",
-            "schema": SCHEMA_VERSION,
-            "id": id_,
-            "title": redactor.text(one_line(title_of(items) or id_)),
-            "runs": redactor.json(plain_json(runs_of(items))),
-        }
 
-    def profile_of(self, id_: str) -> str:
-        """The profile that a conversation belongs to."""
-        return self._find(id_)[0]
+def _holding(shelves: Iterator[_Shelf], id_: str) -> _Shelf:
+    for shelf in shelves:
+        try:
+            if shelf.kept.path(id_).is_file():
+                return shelf
+        except UsageError:  # it is no id
+            break
+    raise Refused("not-found", "you have no conversation of that id")
 
-    def delete(self, id_: str) -> None:
-        """Delete it."""
-        self._find(id_)[2].delete(id_)
 
-    def _find(self, id_: str) -> tuple[str, AgentProfile, KeptSessions]:
-        """Where a conversation is kept.
+def _listed(shelves: Iterator[_Shelf], limit: int, before: float, redactor: Redactor) -> ChatList:
+    """So many that were last used before a time; profiles may share a folder."""
+    found: list[tuple[float, str, _Shelf]] = []
+    for shelf in {each.kept.folder: each for each in reversed([*shelves])}.values():
+        for id_ in shelf.kept.ids():
+            with suppress(OSError):  # it was deleted just now
+                found.append((shelf.kept.path(id_).stat().st_mtime, id_, shelf))
+    found.sort(key=lambda each: each[:2], reverse=True)
+    left = [each for each in found if each[0] < before]
+    chats = [
+        Chat(
+            id=told.session_id,
+            title=redactor.text(one_line(told.title or told.first_request, 200)),
+            last_used=told.last_used,
+            requests=told.requests,
+            profile=shelf.name,
+        )
+        for _, id_, shelf in left[:limit]
+        for told in shelf.kept.summaries([id_])
+    ]
+    more = len(left) > limit > 0
+    return {"chats": chats, "before": left[limit - 1][0] if more else None}
 
-        Raises:
-            Refused: nowhere, as far as the user may look.
-        """
-        for name, profile, kept in self._of_profiles():
-            with suppress(UsageError):  # it is no id
-                if kept.path(id_).is_file():
-                    return name, profile, kept
-        raise Refused("not-found", "you have no conversation of that id")
 
-    def _kept(self) -> Iterator[tuple[str, KeptSessions]]:
-        seen: set[object] = set()
-        for name, _, kept in self._of_profiles():
-            if kept.folder not in seen:
-                seen.add(kept.folder)
-                yield name, kept
+def _told(shelf: _Shelf, id_: str, redactor: Redactor) -> History:
+    """A conversation, message by message."""
+    items = shelf.kept.items(id_)
+    messages = [*_messages(items, redactor)]
+    first = messages[0]["content"] if messages else ""
+    return {
+        "id": id_,
+        "title": redactor.text(one_line(title_of(items) or first, 200)),
+        "profile": shelf.name,
+        "messages": messages,
+        "run": None,
+    }
 
-    def _of_profiles(self) -> Iterator[tuple[str, AgentProfile, KeptSessions]]:
-        pool, user = self._pool, self._user
-        files = pool.profiles_of(user)
-        if self._profile is not None:
-            files = {self._profile: pool.check_profile(user, self._profile)}
-        for name, file in files.items():
-            try:
-                profile = pool.setting.profile if name == DEFAULT_PROFILE else load_profile(file)
-            except SettingsError:
-                continue  # `/profiles` says what is wrong with it
-            yield name, profile, KeptSessions(profile, self._home, _tell_nobody)
+
+def _traced(shelf: _Shelf, id_: str, redactor: Redactor) -> JsonObject:
+    """The document of its trace."""
+    items = shelf.kept.items(id_)
+    redactor.mask(shelf.profile.memory.mask)
+    return {
+        "type": "trace",
+        "schema": SCHEMA_VERSION,
+        "id": id_,
+        "title": redactor.text(one_line(title_of(items) or id_)),
+        "runs": redactor.json(plain_json(runs_of(items))),
+    }
 
 
 def _messages(items: list[MemoryItem], redactor: Redactor) -> Iterator[Message]:

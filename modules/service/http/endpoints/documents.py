@@ -15,14 +15,27 @@ from pathlib import Path
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse
 
+from config.server_list import is_documents_server
+from config.settings import SettingsError
 from core.base.files import PRIVATE_FILE_MODE, make_private_folder
 from core.base.text import has_hidden
-from modules.service.http.endpoints.shapes import Document, DocumentList
+from core.errors import UserError
+from modules.service.agents import Agent, AgentSetting
+from modules.service.http.endpoints.shapes import (
+    Document,
+    DocumentList,
+    OfProfile,
+    PutQuery,
+    queried,
+)
+from modules.service.http.endpoints.table import Answered, Endpoint, Service
 from modules.service.http.guard import profile_of, user_of
 from modules.service.http.problems import Refused
-from modules.service.pool import AgentPool, User
+from modules.service.pool import Busy, User
+from servers.rag.index.reader import read_documents
+from servers.rag.passages import DocumentEntry
 
 NAME_BYTES_MAX: Final = 200
 """Longer names of files are refused; file systems take 255."""
@@ -36,63 +49,141 @@ DRAFT: Final = ".upload-"
 DRAFT_SECONDS: Final = 24 * 3_600.0
 """An older one was left by a process that was killed, and goes with the next upload."""
 
+INDEXING_SECONDS: Final = 3.0
+"""So long an upload waits for the index to say whether the document can be read."""
 
-class DocumentsEndpoints:
-    """The files that the agent may read."""
+LOOK_SECONDS: Final = 0.05
 
-    def __init__(self, pool: AgentPool) -> None:
-        self._pool = pool
+NOT_YET: Final = "the documents server has not read it yet"
 
-    async def documents(self, request: Request) -> Response:
-        """The user's files."""
-        return JSONResponse(await asyncio.to_thread(self._listed, *_who(request)))
+NO_SERVER: Final = "the profile has no documents server that would index it"
 
-    async def put(self, request: Request) -> Response:
-        """Keep the body as a document: 201, or 200 where `?replace=true` replaced one."""
-        name = checked_name(request.path_params["name"])
-        folder = await asyncio.to_thread(self._folder, *_who(request))
-        is_replacing = request.query_params.get("replace", "").lower() in ("true", "1", "yes")
-        place = folder / name
-        if not is_replacing and await asyncio.to_thread(os.path.lexists, place):
-            raise _taken(name)
-        draft = await asyncio.to_thread(_draft, folder)
-        try:
-            with draft.open("wb") as file:
-                async for chunk in request.stream():
-                    await asyncio.to_thread(file.write, chunk)
-            is_new = await asyncio.to_thread(_moved, draft, place, is_replacing=is_replacing)
-        finally:
-            draft.unlink(missing_ok=True)
-        found = await asyncio.to_thread(_document, place, folder)
-        return JSONResponse(found, 201 if is_new else 200)
-
-    def _listed(self, user: User, profile: str) -> DocumentList:
-        setting = self._pool.setting_of(user, profile)
-        found: list[Document] = []
-        for folder in setting.profile.document_folders(setting.places.home):
-            for path in islice(_files(folder), LISTED_MAX + 1 - len(found)):
-                with suppress(OSError):  # it is gone
-                    found.append(_document(path, folder))
-        shown = sorted(found[:LISTED_MAX], key=lambda each: each["name"])
-        return {"documents": shown, "is_cut": len(found) > LISTED_MAX}
-
-    def _folder(self, user: User, profile: str) -> Path:
-        """The folder that documents are put into.
-
-        Raises:
-            Refused: it is not the user's alone.
-        """
-        setting = self._pool.setting_of(user, profile)
-        home = setting.places.home
-        folder = setting.profile.document_folders(home)[0]
-        if user.name and not folder.resolve().is_relative_to(home.resolve()):
-            raise Refused("forbidden", "the folder of documents is shared by users; ask its owner")
-        make_private_folder(folder)
-        return folder
+NO_TEXT: Final = "it holds no text"
 
 
-def _who(request: Request) -> tuple[User, str]:
-    return user_of(request), profile_of(request)
+@Endpoint("GET", "/documents", query=OfProfile, answer=DocumentList)
+async def _documents(service: Service, request: Request) -> Answered:
+    """The files that the agent may read, and whether they can be searched."""
+    agent = await service.pool.shown(user_of(request), profile_of(request))
+    return await asyncio.to_thread(_listed, agent)
+
+
+@Endpoint(
+    "PUT",
+    "/documents/{name}",
+    query=PutQuery,
+    body=bytes,
+    answer=Document,
+    status=201,
+    problems=("conflict", "forbidden"),
+)
+async def _put(service: Service, request: Request) -> Answered:
+    """Keeps the body as a document of that name; the documents server indexes it.
+
+    200 where it replaced one. The answer says whether it can be read, if that shows within
+    3 seconds.
+    """
+    name = checked_name(request.path_params["name"])
+    is_replacing = queried(request, PutQuery).replace
+    user, profile = user_of(request), profile_of(request)
+    agent = await service.pool.shown(user, profile)
+    folder = await asyncio.to_thread(_own_folder, user, agent.setting)
+    place = folder / name
+    if not is_replacing and await asyncio.to_thread(os.path.lexists, place):
+        raise _taken(name)
+    draft = await asyncio.to_thread(_draft, folder)
+    try:
+        with draft.open("wb") as file:
+            async for chunk in request.stream():
+                await asyncio.to_thread(file.write, chunk)
+        is_new = await asyncio.to_thread(_moved, draft, place, is_replacing=is_replacing)
+    finally:
+        draft.unlink(missing_ok=True)
+    if _indexers(agent):
+        # Nobody waits for a server that fails: the document is kept, and a request tells it.
+        with suppress(TimeoutError, Busy, SettingsError, UserError):
+            async with asyncio.timeout(INDEXING_SECONDS):
+                await _read(service, user, profile, place)
+    found = await asyncio.to_thread(_document, place, folder, _Index(agent))
+    return JSONResponse(found, 201 if is_new else 200)
+
+
+ENDPOINTS = (_documents, _put)
+
+
+async def _read(service: Service, user: User, profile: str, place: Path) -> None:
+    """Start the documents server, as a request would, and wait until it has read a document."""
+    async with service.pool.agent(user, profile) as agent:
+        await agent.dispatcher.start(_indexers(agent))
+        while not await asyncio.to_thread(_is_read, agent, place):  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+def _is_read(agent: Agent, place: Path) -> bool:
+    return _Index(agent).entry(place, place.stat()) is not None
+
+
+def _indexers(agent: Agent) -> list[str]:
+    """The servers that index its documents: one, unless nobody does."""
+    root = agent.setting.places.root
+    specs = agent.servers.specs
+    return [spec.id for spec in specs if is_documents_server(spec, root) and spec.problem is None]
+
+
+class _Index:
+    """What the index knows of documents just now; reads its file."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.why_not = NOT_YET if _indexers(agent) else NO_SERVER
+        folder = agent.setting.profile.index_folder(agent.setting.places.home)
+        self._entries = {each.path: each for each in read_documents(folder)}
+
+    def entry(self, path: Path, status: os.stat_result) -> DocumentEntry | None:
+        """What it knows of a file as that is now."""
+        found = self._entries.get(os.path.realpath(path))
+        now = status.st_size, status.st_mtime_ns
+        return found if found and (found.size_bytes, found.modified_ns) == now else None
+
+
+def _listed(agent: Agent) -> DocumentList:
+    found: list[Document] = []
+    index, setting = _Index(agent), agent.setting
+    for folder in setting.profile.document_folders(setting.places.home):
+        for path in islice(_files(folder), LISTED_MAX + 1 - len(found)):
+            with suppress(OSError):  # it is gone
+                found.append(_document(path, folder, index))
+    shown = sorted(found[:LISTED_MAX], key=lambda each: each["name"])
+    return {"documents": shown, "is_cut": len(found) > LISTED_MAX}
+
+
+def _document(path: Path, folder: Path, index: _Index) -> Document:
+    status = path.stat()
+    entry = index.entry(path, status)
+    state, why = "waiting", index.why_not
+    if entry is not None:
+        state = "indexed" if entry.status == "indexed" else "unreadable"
+        why = entry.note or (NO_TEXT if entry.status == "empty" else None)
+    return {
+        "name": str(path.relative_to(folder)),
+        "size_bytes": status.st_size,
+        "modified": status.st_mtime,
+        "state": state,
+        "why": why,
+    }
+
+
+def _own_folder(user: User, setting: AgentSetting) -> Path:
+    """The folder that documents are put into.
+
+    Raises:
+        Refused: it is not the user's alone.
+    """
+    home = setting.places.home
+    folder = setting.profile.document_folders(home)[0]
+    if user.name and not folder.resolve().is_relative_to(home.resolve()):
+        raise Refused("forbidden", "the folder of documents is shared by users; ask its owner")
+    make_private_folder(folder)
+    return folder
 
 
 def checked_name(name: str) -> str:
@@ -152,12 +243,3 @@ def _files(folder: Path) -> Iterator[Path]:
             path = Path(root, name)
             if not name.startswith(".") and not path.is_symlink():
                 yield path
-
-
-def _document(path: Path, folder: Path) -> Document:
-    state = path.stat()
-    return {
-        "name": str(path.relative_to(folder)),
-        "size_bytes": state.st_size,
-        "modified": state.st_mtime,
-    }

@@ -1,13 +1,11 @@
 """What users look at: tools, servers, profiles, budgets, health and figures; nothing is started."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse
 
-from config.schema import load_profile
 from config.settings import SettingsError
 from core.base.text import one_line
 from core.dispatch.known_tools import ToolCache
@@ -17,102 +15,92 @@ from modules.models.serving.account import Budgets, limits_of
 from modules.service.agents import Agent
 from modules.service.http.endpoints.shapes import (
     BudgetList,
+    BudgetsQuery,
     BudgetState,
     Health,
-    ProblemKind,
+    OfProfile,
     Profile,
     ProfileList,
     ServerDocument,
     ServerList,
     Tool,
     ToolList,
+    queried,
 )
+from modules.service.http.endpoints.table import Answered, Endpoint, Service
 from modules.service.http.guard import profile_of, user_of
-from modules.service.http.metrics import METRICS_TYPE, Metrics
-from modules.service.http.problems import EXPLAINED
-from modules.service.pool import DEFAULT_PROFILE, AgentPool, User
-from modules.service.served.problems import PROBLEMS, RETRY_SECONDS
-from modules.service.served.runs import Runs
+from modules.service.http.metrics import METRICS_TYPE
+from modules.service.pool import AgentPool, User
+from modules.service.served.problems import PROBLEMS, RETRY_SECONDS, ProblemKind
+from modules.terminal.answer import plain_json
 
 DESCRIPTION_CHARACTERS: Final = 2_000
 
 
-class LookingEndpoints:
-    """How the service and its parts are."""
+@Endpoint("GET", "/tools", query=OfProfile, answer=ToolList)
+async def _tools(service: Service, request: Request) -> Answered:
+    """The tools that are known; no server is started to ask it."""
+    agent = await service.pool.shown(user_of(request), profile_of(request))
+    return await asyncio.to_thread(_tools_of, agent)
 
-    def __init__(
-        self, runs: Runs, metrics: Metrics, connections: Callable[[], int | None] = lambda: None
-    ) -> None:
-        """`connections` tells how many there are; None where that is not known."""
-        self._runs = runs
-        self._metrics = metrics
-        self._connections = connections
 
-    async def health(self, request: Request) -> Response:
-        """Whether runs are taken: 200, or 503 while the service ends."""
-        if self._runs.is_draining:
-            told: Health = {"status": "draining", "version": __version__}
-            return JSONResponse(told, 503, {"Retry-After": str(RETRY_SECONDS)})
-        return JSONResponse(Health(status="ok", version=__version__))
+@Endpoint("GET", "/servers", query=OfProfile, answer=ServerList)
+async def _servers(service: Service, request: Request) -> Answered:
+    """The servers of tools, and how they are."""
+    agent = await service.pool.shown(user_of(request), profile_of(request))
+    return await asyncio.to_thread(_servers_of, agent)
 
-    async def metrics(self, request: Request) -> Response:
-        """Figures for Prometheus, of all users together."""
-        text = self._metrics.text(self._runs, self._connections())
-        return PlainTextResponse(text, media_type=METRICS_TYPE)
 
-    async def problems(self, request: Request) -> Response:
-        """Every kind of problem, by the end of its `type`."""
-        found = {
-            kind: ProblemKind(status=status, title=title, explanation=EXPLAINED[kind])
-            for kind, (status, title) in PROBLEMS.items()
-        }
-        return JSONResponse(found)
+@Endpoint("GET", "/profiles", answer=ProfileList)
+async def _profiles(service: Service, request: Request) -> Answered:
+    """The profiles that you may name."""
+    return await asyncio.to_thread(_profiles_of, service.pool, user_of(request))
 
-    async def tools(self, request: Request) -> Response:
-        """The tools of a profile, as far as they are known without starting a server."""
-        agent = await self._agent(request)
-        return JSONResponse(await asyncio.to_thread(_tools_of, agent))
 
-    async def servers(self, request: Request) -> Response:
-        """The servers of a profile, and how they are."""
-        agent = await self._agent(request)
-        return JSONResponse(await asyncio.to_thread(_servers_of, agent))
-
-    async def profiles(self, request: Request) -> Response:
-        """The profiles that the user may name."""
-        found = await asyncio.to_thread(_profiles_of, self._runs.pool, user_of(request))
-        return JSONResponse(found)
-
-    async def budgets(self, request: Request) -> Response:
-        """What is spent of each budget of a profile, and what is left."""
-        session = request.query_params.get("conversation_id")
-        setting = await asyncio.to_thread(
-            self._runs.pool.setting_of, user_of(request), profile_of(request)
+@Endpoint("GET", "/budgets", query=BudgetsQuery, answer=BudgetList)
+async def _budgets(service: Service, request: Request) -> Answered:
+    """What is spent of your budgets, and what is left."""
+    session = queried(request, BudgetsQuery).conversation_id or None
+    setting = await asyncio.to_thread(
+        service.pool.setting_of, user_of(request), profile_of(request)
+    )
+    sums = await asyncio.to_thread(Budgets(setting.places.home).sums, setting.profile, session)
+    told = [
+        BudgetState(
+            scope=limit.scope,
+            measure=limit.measure,
+            spent=limit.spent(sums),
+            most=limit.most,
+            left=max(0.0, limit.left(sums)),
         )
-        limits = limits_of(setting.profile.budgets)
-        sums = await asyncio.to_thread(Budgets(setting.places.home).sums, setting.profile, session)
-        found: BudgetList = {
-            "budgets": [
-                BudgetState(
-                    scope=limit.scope,
-                    measure=limit.measure,
-                    spent=limit.spent(sums),
-                    most=limit.most,
-                    left=max(0.0, limit.left(sums)),
-                )
-                for limit in limits
-            ]
-        }
-        return JSONResponse(found)
+        for limit in limits_of(setting.profile.budgets)
+    ]
+    return {"budgets": told}
 
-    async def _agent(self, request: Request) -> Agent:
-        """The agent that runs, else one of which nothing is started, and which is left so."""
-        user, profile = user_of(request), profile_of(request)
-        pool = self._runs.pool
-        if (agent := pool.running(user, profile)) is not None:
-            return agent
-        setting = await asyncio.to_thread(pool.setting_of, user, profile)
-        return await asyncio.to_thread(Agent, setting)
+
+@Endpoint("GET", "/health", answer=Health, is_open=True)
+async def _health(service: Service, request: Request) -> Answered:
+    """Whether runs are taken: 503 while the service ends."""
+    if service.runs.is_draining:
+        told: Health = {"status": "draining", "version": __version__}
+        return JSONResponse(told, 503, {"Retry-After": str(RETRY_SECONDS)})
+    return Health(status="ok", version=__version__)
+
+
+@Endpoint("GET", "/metrics", answer_type=METRICS_TYPE)
+async def _metrics(service: Service, request: Request) -> Answered:
+    """Figures in Prometheus' text format."""
+    text = service.metrics.text(service.runs, service.connections())
+    return PlainTextResponse(text, media_type=METRICS_TYPE)
+
+
+@Endpoint("GET", "/problems", answer=dict[str, ProblemKind], is_open=True)
+async def _problems(service: Service, request: Request) -> Answered:
+    """What the kinds of problems mean, by the end of their `type`."""
+    return {kind: plain_json(told) for kind, told in PROBLEMS.items()}
+
+
+ENDPOINTS = (_tools, _servers, _profiles, _budgets, _health, _metrics, _problems)
 
 
 def _tools_of(agent: Agent) -> ToolList:
@@ -162,14 +150,13 @@ def _servers_of(agent: Agent) -> ServerList:
 
 def _profiles_of(pool: AgentPool, user: User) -> ProfileList:
     found: list[Profile] = []
-    for name, file in pool.profiles_of(user).items():
+    for name in pool.profiles_of(user):
         try:
-            profile = pool.setting.profile if name == DEFAULT_PROFILE else load_profile(file)
+            agent = pool.profile(user, name).agent
         except SettingsError as error:
             problem = pool.setting.redactor.text(one_line(str(error), 500))
             found.append(Profile(name=name, title="", description="", problem=problem))
             continue
-        agent = profile.agent
         told = one_line(agent.description or "", DESCRIPTION_CHARACTERS)
         found.append(Profile(name=name, title=agent.name, description=told, problem=None))
     return {"profiles": found}

@@ -1,6 +1,6 @@
 """The JSON of requests and answers; the types are also their schemas in the OpenAPI document."""
 
-from typing import Annotated, Literal, NotRequired, TypeAlias, TypeVar
+from typing import Annotated, Final, Literal, NotRequired, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
@@ -9,11 +9,81 @@ from typing_extensions import TypedDict
 from core.values import Json, JsonObject
 from modules.service.http.problems import Refused
 
+Asked = TypeVar("Asked", bound="Query")
 Body = TypeVar("Body", bound=BaseModel)
 
-JSON_TYPE = "application/json"
+JSON_TYPE: Final = "application/json"
+
+CHATS_SHOWN: Final = 50
+CHATS_MAX: Final = 500
+
+TIME_MAX: Final = 1e11
+
+EVENT_ID_MAX: Final = 10**9 - 1
+"""The highest number of an event that is taken."""
+
+IN_HEADER: Final = "Last-Event-ID"
+"""The one value that stands in a header: browsers send it when they come back for events."""
 
 Time: TypeAlias = Annotated[float, Field(description="Unix time in seconds")]
+
+
+class Query(BaseModel):
+    """What may stand in a query; numbers begin at 0, and other keys are passed over."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class OfProfile(Query):
+    """Asks for what belongs to a profile (`guard.profile_of`)."""
+
+    profile: str = Field(
+        "", description="a profile by name; `default` without it, else your first one"
+    )
+
+
+class OfAnyProfile(Query):
+    """Asks for what may belong to any profile."""
+
+    profile: str = Field("", description="look in this profile only")
+
+
+class EventsQuery(Query):
+    """Says which event was seen last."""
+
+    last_event_id: int = Field(
+        0, alias=IN_HEADER, ge=0, le=EVENT_ID_MAX, description="the event that was seen last"
+    )
+    after: int = Field(0, ge=0, le=EVENT_ID_MAX, description="the same, for who can't send headers")
+
+
+class ChatsQuery(Query):
+    """Says which conversations are listed."""
+
+    limit: int = Field(
+        CHATS_SHOWN,
+        ge=0,
+        le=CHATS_MAX,
+        description=f"how many; {CHATS_SHOWN} without it, at most {CHATS_MAX}",
+    )
+    before: float = Field(
+        TIME_MAX,
+        ge=0,
+        le=TIME_MAX,
+        description="used before this Unix time: `before` of an answer",
+    )
+
+
+class BudgetsQuery(OfProfile):
+    """Says which budgets are told."""
+
+    conversation_id: str = Field("", description="count this one, too")
+
+
+class PutQuery(OfProfile):
+    """Says how a document is kept."""
+
+    replace: bool = Field(False, description="replace a document of that name")
 
 
 class Sent(BaseModel):
@@ -61,6 +131,12 @@ class AnswerRequest(Sent):
     declined: bool = Field(False, description="there will be no answer")
 
 
+class RenameRequest(Sent):
+    """What a conversation is to be called."""
+
+    name: str = Field(max_length=1_000, description="its title in lists; 200 characters are kept")
+
+
 class Problem(TypedDict):
     """A problem document (RFC 9457)."""
 
@@ -71,14 +147,6 @@ class Problem(TypedDict):
     trace_id: NotRequired[str]
     retry_after: NotRequired[float]
     budget: NotRequired[JsonObject]
-
-
-class ProblemKind(TypedDict):
-    """A kind of problem."""
-
-    status: int
-    title: str
-    explanation: str
 
 
 class RunState(TypedDict):
@@ -187,11 +255,17 @@ class ProfileList(TypedDict):
 
 
 class Document(TypedDict):
-    """A file that the agent may read."""
+    """A file that the agent may read, and what the index knows of it.
+
+    `waiting`: it is indexed when the documents server runs. `why` says why it, or a part of it,
+    can't be searched.
+    """
 
     name: str
     size_bytes: int
     modified: Time
+    state: Literal["indexed", "waiting", "unreadable"]
+    why: str | None
 
 
 class DocumentList(TypedDict):
@@ -249,31 +323,11 @@ def check_type(request: Request, wanted: str) -> None:
         raise Refused("unsupported-media-type", told, headers={"Accept": wanted})
 
 
-def number_of(request: Request, name: str, default: float, most: float) -> float:
-    """A number in the query.
+def queried(request: Request, kind: type[Asked]) -> Asked:
+    """What stands in the query, and in the one header; an empty value is none.
 
     Raises:
-        Refused: it is none, or out of bounds.
+        ValidationError: it is not as it has to be.
     """
-    given = request.query_params.get(name)
-    if given is None:
-        return float(default)
-    try:
-        found = float(given[:40])
-    except ValueError:
-        found = -1.0
-    if not 0 <= found <= most:
-        raise Refused("bad-request", f"{name}: give a number from 0 to {most:g}")
-    return found
-
-
-def whole_of(request: Request, name: str, default: int, most: int) -> int:
-    """A whole number in the query.
-
-    Raises:
-        Refused: it is none, or out of bounds.
-    """
-    found = number_of(request, name, default, most)
-    if not found.is_integer():
-        raise Refused("bad-request", f"{name}: give a whole number from 0 to {most}")
-    return int(found)
+    given = {**request.query_params, IN_HEADER: request.headers.get(IN_HEADER)}
+    return kind.model_validate({name: value for name, value in given.items() if value})

@@ -11,11 +11,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Final
 
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from modules.service.http.problems import Refused
 from modules.service.served.events import ServiceEvent
 from modules.service.served.runs import ServedRun
 
@@ -25,11 +23,6 @@ KEEP_ALIVE_SECONDS: Final = 15.0
 """After so long without an event a comment is sent: nobody is to take the connection for dead."""
 
 KEEP_ALIVE: Final = b": keep-alive\n\n"
-
-_EVENT_DIGITS: Final = 9
-
-EVENT_ID_MAX: Final = 10**_EVENT_DIGITS - 1
-"""The highest number of an event that is taken."""
 
 
 class EventStream(StreamingResponse):
@@ -90,15 +83,3 @@ def message_of(event: ServiceEvent) -> bytes:
     """An event as it goes over the wire; JSON has no line breaks outside of its texts."""
     data = json.dumps(event.data, ensure_ascii=False, allow_nan=False)
     return f"id: {event.id}\nevent: {event.name}\ndata: {data}\n\n".encode("utf-8", "replace")
-
-
-def last_event_id(request: Request) -> int:
-    """The event that the client has seen last: `Last-Event-ID`, else `?after=`; 0 for none.
-
-    Raises:
-        Refused: it is no number.
-    """
-    given = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
-    if not (given.isascii() and given.isdigit()) or len(given) > _EVENT_DIGITS:
-        raise Refused("bad-request", "Last-Event-ID (or ?after=) is the number of an event")
-    return int(given)

@@ -1,5 +1,6 @@
 """The page that helps: who gets it, and what it says of what is here and now."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,17 @@ def test_the_page_names_servers_that_are_down_or_not_started() -> None:
     assert "not started yet: clock" in page
     assert "\x1b" not in page
     assert max(len(line) for line in page.splitlines()) < 250
+
+
+def test_who_has_no_commands_is_told_of_none() -> None:
+    down = ServerStatus("tickets", "failed", problem="tickets exited; see its log")
+    here = replace(situation("offline", 3, down), has_commands=False)
+    page = help_page(here)
+    assert "agent.py" not in page
+    assert "/help" not in page
+    assert "KEY" not in page
+    assert "Down: tickets exited." in page
+    assert "    what do my documents say about …?" in page.splitlines()
 
 
 def test_files_are_counted_in_folders_up_to_a_limit_without_hidden_ones(tmp_path: Path) -> None:

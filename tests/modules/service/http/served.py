@@ -17,6 +17,7 @@ from core.values import JsonObject
 from modules.service.agents import AgentSetting
 from modules.service.http.app import http_app
 from modules.service.http.connections import BoundedProtocol
+from modules.service.http.endpoints.table import Service
 from modules.service.http.guard import GuardSetting
 from modules.service.http.metrics import Metrics
 from modules.service.http.serving import http_server, listen, url_of
@@ -123,7 +124,7 @@ async def served(
     metrics = Metrics()
     async with AgentPool(agents, asyncio.get_running_loop().time) as pool:
         runs = Runs(pool, runs_max=runs_max, queue_max=queue_max, on_event=metrics.hear)
-        app = http_app(runs, GuardSetting(tokens or Tokens(), agents.redactor), metrics)
+        app = http_app(Service(runs, metrics), GuardSetting(tokens or Tokens(), agents.redactor))
         async with (
             listening(app) as url,
             httpx2.AsyncClient(base_url=url, timeout=WAIT_SECONDS) as client,

@@ -9,6 +9,7 @@ from starlette.routing import Route
 
 from core.base.redaction import Redactor
 from modules.service.http.app import Extras, http_app
+from modules.service.http.endpoints.table import Service
 from modules.service.http.guard import GuardSetting, user_of
 from modules.service.http.metrics import Metrics
 from modules.service.http.tokens import read_tokens
@@ -39,7 +40,7 @@ async def client(tmp_path: Path) -> AsyncGenerator[httpx2.AsyncClient]:
     )
     runs = Runs(AgentPool(agents_of(tmp_path, []), lambda: 0.0))
     tokens = read_tokens(["A=alice"], {"A": SECRET})[0]
-    app = http_app(runs, GuardSetting(tokens, Redactor({})), Metrics(), extras)
+    app = http_app(Service(runs, Metrics()), GuardSetting(tokens, Redactor({})), extras)
     transport = httpx2.ASGITransport(app=app)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as made:
         yield made

@@ -62,6 +62,25 @@ async def test_a_deleted_conversation_begins_anew(tmp_path: Path) -> None:
     assert [each["content"] for each in history["messages"]] == ["two", "second"]
 
 
+async def test_a_conversation_is_called_as_its_user_says(tmp_path: Path) -> None:
+    replies = [answering("first"), answering("second")]
+    async with served(tmp_path, replies) as service:
+        client = service.client
+        await chatted(client, message="one", conversation_id="notes")
+        renamed = await client.patch("/chat/notes", json={"name": " The\nlease " + "x" * 300})
+        await chatted(client, message="two", conversation_id="notes")
+        [chat] = (await client.get("/chats")).json()["chats"]
+        history = (await client.get("/chat/notes/history")).json()
+        blank = await client.patch("/chat/notes", json={"name": "  "})
+        other = await client.patch("/chat/other", json={"name": "x"})
+    assert renamed.status_code == 204
+    assert chat["title"].startswith("The lease xxx")
+    assert len(chat["title"]) == 200
+    assert chat["requests"] == 2
+    assert history["title"] == chat["title"]
+    assert (blank.status_code, other.status_code) == (400, 404)
+
+
 async def test_nothing_outside_of_the_sessions_is_found(tmp_path: Path) -> None:
     (tmp_path / "secret.json").write_text("[]")
     async with served(tmp_path, []) as service:

@@ -7,7 +7,8 @@ import httpx2
 import pytest
 
 from modules.service.http.tokens import read_tokens
-from tests.modules.service.http.served import served, until
+from tests.command_line import ROOT
+from tests.modules.service.http.served import WAIT_SECONDS, served, until
 
 
 async def test_a_document_is_kept_and_listed(tmp_path: Path) -> None:
@@ -20,6 +21,41 @@ async def test_a_document_is_kept_and_listed(tmp_path: Path) -> None:
     assert file.read_bytes() == b"# Lease"
     assert file.stat().st_mode & 0o777 == 0o600
     assert [each["name"] for each in listed["documents"]] == [file.name]
+
+
+SCRIPT = ROOT / "servers" / "documents_server.py"
+DOCUMENTS_SERVER = f"id: documents\nscript: {SCRIPT}\ndescription: d"
+
+
+async def test_a_document_is_told_with_its_state_in_the_index(tmp_path: Path) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "empty.txt").touch()
+    words_alone = "[documents], embedder: none"
+    async with served(tmp_path, [], DOCUMENTS_SERVER, documents=words_alone) as service:
+        before = (await service.client.get("/documents")).json()["documents"]
+        await service.client.put("/documents/broken.pdf", content=b"no pdf")
+        await service.client.put("/documents/lease.md", content=b"# Lease")
+        async with asyncio.timeout(WAIT_SECONDS):
+            while True:
+                found = (await service.client.get("/documents")).json()["documents"]
+                if all(each["state"] != "waiting" for each in found):
+                    break
+        replaced = await service.client.put("/documents/lease.md?replace=yes", content=b"# Other")
+    assert [each["state"] for each in before] == ["waiting"]
+    told = {each["name"]: (each["state"], each["why"]) for each in found}
+    assert told["lease.md"] == ("indexed", None)
+    assert told["empty.txt"][0] == "unreadable"
+    assert told["broken.pdf"][0] == "unreadable"
+    assert "damaged" in told["broken.pdf"][1]
+    assert replaced.json()["state"] in ("indexed", "waiting")
+
+
+async def test_without_a_server_for_documents_nothing_is_waited_for(tmp_path: Path) -> None:
+    async with served(tmp_path, []) as service:
+        made = (await service.client.put("/documents/a.md", content=b"x")).json()
+    assert made["state"] == "waiting"
+    assert "no documents server" in made["why"]
 
 
 async def test_nothing_is_replaced_unasked(tmp_path: Path) -> None:

@@ -8,14 +8,12 @@ import pytest
 from pydantic import TypeAdapter
 
 from core.values import Json, JsonObject
+from modules.service.http.app import ENDPOINTS
 from modules.service.http.openapi import openapi_document
-from modules.service.http.problems import EXPLAINED
 from modules.service.served.event_types import EVENT_TYPES
-from modules.service.served.problems import PROBLEMS
-from tests.documentation.http_page import endpoints
 from tests.modules.service.http.served import answering, chatted, served
 
-DOCUMENT = openapi_document(endpoints())
+DOCUMENT = openapi_document(ENDPOINTS)
 JSON = "application/json"
 OBJECT = TypeAdapter(JsonObject)
 
@@ -53,10 +51,6 @@ def test_operations_have_names_of_their_own() -> None:
     operations = [each for path in at("paths").values() for each in OBJECT.validate_python(path)]
     ids = re.findall(r"'operationId': '(\w+)'", str(DOCUMENT))
     assert len(ids) == len(set(ids)) == len(operations)
-
-
-def test_every_kind_of_problem_is_explained() -> None:
-    assert set(EXPLAINED) == set(PROBLEMS)
 
 
 def test_every_event_has_a_schema() -> None:

@@ -6,6 +6,7 @@ from contextlib import aclosing
 import httpx2
 from starlette.types import Message, Scope
 
+from core.base.redaction import Redactor
 from modules.service.http.endpoints.streams import (
     KEEP_ALIVE,
     EventStream,
@@ -13,13 +14,13 @@ from modules.service.http.endpoints.streams import (
     messages,
 )
 from modules.service.pool import User
-from modules.service.served.events import DONE, ServiceEvent
+from modules.service.served.events import DONE, EventWords, ServiceEvent
 from modules.service.served.runs import ServedRun
 from tests.modules.service.http.served import WAIT_SECONDS
 
 
 def run_with(*names: str) -> ServedRun:
-    run = ServedRun("0" * 32, User(), "default", "notes", [])
+    run = ServedRun("0" * 32, User(), "default", "notes", EventWords("", Redactor({}), float))
     for name in names:
         run.add(name, {"type": name})
     return run

@@ -16,6 +16,7 @@ from config.settings import ROOT, Places
 from core.base.redaction import Redactor
 from modules.service.agents import AgentSetting
 from modules.service.http.app import http_app
+from modules.service.http.endpoints.table import Service
 from modules.service.http.guard import GuardSetting
 from modules.service.http.metrics import Metrics
 from modules.service.http.tokens import Token, Tokens
@@ -81,7 +82,7 @@ async def served(
     guard = GuardSetting(tokens, made_of.redactor, body_seconds=60)
     async with AgentPool(made_of, time.monotonic) as pool:
         runs = Runs(pool, runs_max=runs_max, queue_max=0, on_event=metrics.hear)
-        app = http_app(runs, guard, metrics, openai_form(runs))
+        app = http_app(Service(runs, metrics), guard, openai_form(runs))
         async with listening(app) as url:
             yield Served(url, pool, runs)
             await runs.drain(0)

@@ -22,12 +22,13 @@ from core.events import (
     ToolCallRefused,
     ToolCallStarted,
 )
+from core.run.execution import begin, working
 from core.team.graph import Subtask, TaskGraph
 from core.tools.content import ImageBlock
 from core.turn import Plan, RunOutcome, ToolCall
 from core.values import Json, JsonObject
 from modules.service.agents import Agent
-from modules.service.questions import PersonAnswer
+from modules.service.questions import PersonAnswer, PersonQuestion
 from modules.service.served.events import (
     DONE,
     EVENT_CHARACTERS_MAX,
@@ -152,6 +153,34 @@ class TestRealRuns:
         for name, fields in ends:
             checked(ServiceEvent(1, *by.document(name, fields)))
         assert ends[0][1]["states"] == dict.fromkeys(("one", "two", "both"), "completed")
+
+    async def test_which_part_asks_is_told(self, tmp_path: Path) -> None:
+        graph = TaskGraph(
+            "a fact",
+            (
+                Subtask("leave", "go on", needs="approval", question="go on?"),
+                Subtask("fact", "find it", after=("leave",)),
+            ),
+        )
+        asked: list[PersonQuestion] = []
+
+        async def put(question: PersonQuestion) -> PersonAnswer:
+            asked.append(question)
+            return PersonAnswer({"part": "yes", "approval": "once"}.get(question.kind, "this"))
+
+        async def listen(event: Event) -> None:
+            pass
+
+        replies = [says("gone"), asks("which?"), calls("flood", "bytes=9")]
+        made = setting(tmp_path, replies, fixture("able"))
+        async with asyncio.timeout(20), Agent(made) as agent:
+            talk = agent.conversation(None, put)
+            with working(begin()):
+                await talk.ask("a fact", listen, graph=graph)
+                assert [(each.kind, each.step) for each in asked] == [
+                    *(("part", "leave"), ("question", "fact"), ("approval", "fact"))
+                ]
+            await talk.aclose()
 
 
 class TestBounds:

@@ -47,7 +47,7 @@ def test_each_error_is_a_problem_of_a_kind(
     assert (problem.kind, problem.status, problem.retry_seconds) == (kind, status, retry_seconds)
     document = problem.document("abc")
     assert document["type"] == f"/problems#{kind}"
-    assert document["title"] == PROBLEMS[kind][1]
+    assert document["title"] == PROBLEMS[kind].title
     assert document["trace_id"] == "abc"
     assert document.get("retry_after") == retry_seconds
     assert (document["detail"] == str(error)) is (kind != "bug")

@@ -18,7 +18,7 @@ from core.errors import UsageError
 from core.events import Event
 from core.run.execution import begin
 from modules.service.pool import ConversationBusy, user_named
-from modules.service.questions import PersonAnswer
+from modules.service.questions import PersonAnswer, PersonQuestion
 from modules.service.served.events import ServiceEvent
 from modules.service.served.run_log import RUNS_FOLDER, log_file
 from modules.service.served.runs import (
@@ -243,6 +243,21 @@ class TestCancelling:
 
 
 class TestQuestions:
+    async def test_events_of_a_question_say_which_part_asks(self, tmp_path: Path) -> None:
+        async with serving(setting(tmp_path, [asks("which?"), says("x")])) as runs:
+            run = await runs.start(OWNER, "hm")
+            await until(run, "clarify.request")
+            putting = asyncio.create_task(
+                run.put(PersonQuestion("q", "part", "go on?", step="fact"))
+            )
+            await asyncio.sleep(0)
+            run.answer("q", PersonAnswer("yes"))
+            assert await putting == PersonAnswer("yes")
+            run.cancel()
+            events = await heard(run)
+        told = [event for event in events if event.name.startswith("clarify.")]
+        assert ["step" in event.data for event in told] == [False, True, True, False]
+
     async def test_the_first_answer_counts_and_one_that_does_not_fit_leaves_it_open(
         self, tmp_path: Path
     ) -> None:
@@ -383,7 +398,7 @@ class TestEarlierProcesses:
             async with serving(setting(tmp_path, [says("x")])) as runs:
                 run = await runs.start(ANN, "hm")
                 await heard(run)
-                file = log_file(runs.home(ANN), run.id)
+                file = log_file(runs.pool.home(ANN), run.id)
         finally:
             os.umask(old)
         assert stat.S_IMODE(file.stat().st_mode) == 0o600

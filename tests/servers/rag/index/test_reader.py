@@ -1,4 +1,4 @@
-"""An index read by words alone, as it stands, without what an index needs otherwise."""
+"""An index read as it stands, by its words or its list, without what an index needs otherwise."""
 
 import sqlite3
 import subprocess
@@ -10,8 +10,8 @@ import pytest
 
 from config.settings import ROOT
 from servers.rag.index.index import Index
+from servers.rag.index.reader import find_by_words, read_documents
 from servers.rag.index.schema import INDEX_FILE
-from servers.rag.index.word_reader import find_by_words
 from tests.servers.rag.index.made import FINGERPRINT, found, put
 
 LONG_SECONDS = 50.0
@@ -104,6 +104,14 @@ def test_where_no_index_of_ours_stands_nothing_is_found(
     assert texts(tmp_path, "zebras") == []
 
 
+def test_its_documents_are_listed_as_the_index_lists_them(index: Index, tmp_path: Path) -> None:
+    put(index, "garden.md", *GARDEN)
+    assert [*read_documents(tmp_path)] == index.documents() != []
+    assert read_documents(tmp_path / "elsewhere") == ()
+    (tmp_path / INDEX_FILE).write_bytes(b"noise")
+    assert read_documents(tmp_path) == ()
+
+
 @pytest.mark.parametrize("query", ["", "   ", '"', "' OR 1", "NEAR(a b)", "\ud800", "?" * 9_000])
 def test_any_query_will_do(index: Index, tmp_path: Path, query: str) -> None:
     put(index, "garden.md", *GARDEN)
@@ -112,7 +120,7 @@ def test_any_query_will_do(index: Index, tmp_path: Path, query: str) -> None:
 
 def test_it_needs_the_standard_library_alone() -> None:
     code = (
-        "import sys; before = {*sys.modules}; import servers.rag.index.word_reader; "
+        "import sys; before = {*sys.modules}; import servers.rag.index.reader; "
         "print(*{name.partition('.')[0] for name in {*sys.modules} - before})"
     )
     run = subprocess.run(
