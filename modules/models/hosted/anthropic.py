@@ -83,7 +83,8 @@ class AnthropicService(StreamingService[ClaudeFacts]):
     def __init__(self, entry: ModelEntry, errors: ServiceErrors) -> None:
         key = {"authorization": f"Bearer {errors.key.value}"} if errors.key is not None else {}
         headers = {"anthropic-version": API_VERSION, **key}
-        super().__init__(errors, "/v1/messages", ClaudeFacts(is_asked=False), headers)
+        unasked = ClaudeFacts(is_asked=False)
+        super().__init__(errors, "/v1/messages", AnthropicReply, unasked, headers)
         self._entry = entry
 
     async def first_manner(self) -> ClaudeFacts:
@@ -125,10 +126,6 @@ class AnthropicService(StreamingService[ClaudeFacts]):
         if output := _output_config(manner, entry, request):
             body["output_config"] = output
         return body
-
-    def reader(self, reply: ServiceReply) -> ReplyReader:
-        """What reads the reply."""
-        return AnthropicReply(reply.errors)
 
     async def _asked_facts(self) -> ClaudeFacts | None:
         """What the service says of the model (`GET /v1/models/MODEL`); None if it does not.
@@ -218,8 +215,8 @@ def _image(image: ImageInput) -> JsonObject:
 class AnthropicReply(ReplyReader):
     """Reads one reply; it is complete with the event that ends the message."""
 
-    def __init__(self, errors: ServiceErrors) -> None:
-        super().__init__(errors)
+    def __init__(self, reply: ServiceReply) -> None:
+        super().__init__(reply)
         self._has_content = False
         self._stop_reason: str | None = None
         self._refusal = ""

@@ -66,6 +66,7 @@ class GeminiService(StreamingService[list[JsonObject]]):
         super().__init__(
             errors,
             f"/v1beta/{named}:streamGenerateContent?alt=sse",
+            GeminiReply,
             _thinking_values(entry.thinking, by_budget=by_budget),
             {"x-goog-api-key": errors.key.value} if errors.key is not None else {},
         )
@@ -117,10 +118,6 @@ class GeminiService(StreamingService[list[JsonObject]]):
             body["generationConfig"] = said
         return body
 
-    def reader(self, reply: ServiceReply) -> ReplyReader:
-        """What reads the reply."""
-        return GeminiReply(reply.errors)
-
 
 def _thinking_values(effort: ThinkingEffort | None, *, by_budget: bool) -> list[JsonObject]:
     """How long to think, with a summary of the thoughts; the best value first."""
@@ -138,8 +135,8 @@ class GeminiReply(ReplyReader):
     Follows GenerateContentResponse, Candidate and FinishReason of the Gemini API.
     """
 
-    def __init__(self, errors: ServiceErrors) -> None:
-        super().__init__(errors)
+    def __init__(self, reply: ServiceReply) -> None:
+        super().__init__(reply)
         self._has_content = False
         self._reason: str | None = None
 

@@ -22,7 +22,7 @@ from modules.models.hosted.openai_reply import OpenAIReply, first_choice
 from modules.models.hosted.service import StreamingService
 from modules.models.http.error_document import ErrorDocument
 from modules.models.http.errors import ServiceError, ServiceErrors
-from modules.models.http.reply import ReplyReader, ServiceReply
+from modules.models.http.reply import ServiceReply
 from modules.models.serving.budget import output_limit
 
 SCHEMA_NAME: Final = "reply"
@@ -71,7 +71,7 @@ class OpenAIService(StreamingService[Dialect]):
             dialect["limit"] = _ALL["limit"][::-1]
         if entry.thinking is not None:
             dialect["reasoning_effort"] = _EFFORTS[entry.thinking]
-        super().__init__(errors, "/chat/completions", dialect)
+        super().__init__(errors, "/chat/completions", OpenAIReply, dialect)
         self._model = entry.model or ""
         self._output_tokens_max = entry.max_output_tokens
 
@@ -114,10 +114,6 @@ class OpenAIService(StreamingService[Dialect]):
         if manner["response_format"] and request.schema is not None:
             body["response_format"] = _response_format(request.schema, manner["response_format"][0])
         return body
-
-    def reader(self, reply: ServiceReply) -> ReplyReader:
-        """What reads the reply."""
-        return OpenAIReply(reply)
 
     async def documents(self, reply: ServiceReply) -> AsyncGenerator[JsonObject]:
         """The chunks of a reply that is streamed, else its one body; errors in them are raised."""

@@ -33,8 +33,7 @@ class OpenAIReply(ReplyReader):
     """Reads one reply; once the model has said why it stops, only the count of tokens may come."""
 
     def __init__(self, reply: ServiceReply) -> None:
-        super().__init__(reply.errors)
-        self._reply = reply
+        super().__init__(reply)
         self._finish: FinishReason = "stop"
         self._splitter = ThinkingSplitter()
         self._calls = ToolCalls()
@@ -66,7 +65,7 @@ class OpenAIReply(ReplyReader):
         Raises:
             ModelUnavailable: nobody said that this is the end.
         """
-        if not (self.is_complete or self._reply.is_done):
+        if not (self.is_complete or self.reply.is_done):
             yield ReplyEnd(self.usage)
             raise self.errors.broke_off()
         yield from self._splitter.end()

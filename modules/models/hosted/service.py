@@ -26,7 +26,7 @@ MannerT = TypeVar("MannerT")
 
 
 class StreamingService(ABC, Generic[MannerT]):
-    """One model with one client; a backend says what is sent, and how the reply is read."""
+    """One model with one client; a backend says what is sent, and what reads the reply."""
 
     linger_seconds = LINGER_SECONDS
     """How long the end of the stream is waited for once the reply is complete."""
@@ -35,6 +35,7 @@ class StreamingService(ABC, Generic[MannerT]):
         self,
         errors: ServiceErrors,
         path: str,
+        reader: type[ReplyReader],
         manner: MannerT,
         headers: Mapping[str, str] | None = None,
     ) -> None:
@@ -47,6 +48,7 @@ class StreamingService(ABC, Generic[MannerT]):
         self.http = ServiceClient(errors, headers)
         self.manner = manner
         self._path = path
+        self._reader = reader
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
         """The reply as it is written.
@@ -57,7 +59,7 @@ class StreamingService(ABC, Generic[MannerT]):
         async with AsyncExitStack() as stack:
             reply = await self._asked(stack, request)
             when_complete = partial(reply.expect_end, self.linger_seconds)
-            read = deltas_of(self.documents(reply), self.reader(reply), when_complete)
+            read = deltas_of(self.documents(reply), self._reader(reply), when_complete)
             async with aclosing(read) as deltas:
                 async for delta in deltas:
                     yield delta
@@ -98,10 +100,6 @@ class StreamingService(ABC, Generic[MannerT]):
     @abstractmethod
     def body(self, request: ModelRequest, manner: MannerT) -> JsonObject:
         """The JSON to send."""
-
-    @abstractmethod
-    def reader(self, reply: ServiceReply) -> ReplyReader:
-        """What reads the reply."""
 
     async def documents(self, reply: ServiceReply) -> AsyncGenerator[JsonObject]:
         """The events of a reply; errors among them are raised."""

@@ -53,13 +53,15 @@ class ReplyReader(ABC):
     """Reads the pieces of one reply: what each adds, how all of it ended.
 
     Attributes:
+        reply: what it reads from.
         errors: makes the service's errors.
         usage: what the reply has taken so far; one that fails is billed all the same.
         is_complete: whether all of the reply is there, though the end of its stream may not be.
     """
 
-    def __init__(self, errors: ServiceErrors) -> None:
-        self.errors = errors
+    def __init__(self, reply: "ServiceReply") -> None:
+        self.reply = reply
+        self.errors = reply.errors
         self.usage = Usage(model_calls=1)
         self.is_complete = False
 

@@ -320,13 +320,12 @@ class RunAccount(Account):
         self._run += spent
         self._unwritten += spent
 
-    def _error(self, measures: Set[Measure]) -> BudgetSpent | None:
+    def _error(self, measures: Set[Measure], sums: Sums | None = None) -> BudgetSpent | None:
         limits = tuple(limit for limit in self._limits if limit.measure in measures)
-        return _first_error(limits, self._sums)
+        return _first_error(limits, self._sums if sums is None else sums)
 
     def _may_call(self, sums: Sums) -> bool:
-        limits = tuple(limit for limit in self._limits if limit.measure in _FOR_CALLS)
-        return _first_error(limits, sums) is None
+        return self._error(_FOR_CALLS, sums) is None
 
     async def _write(self, *, is_call: bool = False) -> bool:
         """Add what is not written yet to the ledger, and read what others have added.

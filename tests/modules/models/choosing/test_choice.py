@@ -245,7 +245,7 @@ def test_a_script_is_itself(script: str) -> None:
     assert model.leftover == 1
 
 
-def test_choosing_imports_no_sdk_no_http_library_and_no_keyring() -> None:
+def test_choosing_imports_no_http_library_and_no_keyring() -> None:
     code = (
         "import sys; from modules.models.choosing.choice import choose_models; "
         "from modules.models.choosing.names import built_in_models; import os; "
