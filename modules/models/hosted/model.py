@@ -7,6 +7,7 @@ takes 0.08 s.
 """
 
 import asyncio
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -16,7 +17,6 @@ from config.models_file import ModelEntry
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
 from modules.models.credentials import USUAL_VARIABLES, ApiKey
 from modules.models.http.errors import Advice, ServiceErrors
-from modules.models.vision_names import sees_images
 
 BASE_URLS: Final = {
     "openai": "https://api.openai.com/v1",
@@ -30,6 +30,37 @@ CONTEXT_TOKENS: Final = {"gemini": 1_048_576, "anthropic": 200_000}
 FAMILIES: Final = {"gemini": "gemini", "anthropic": "claude"}
 """What stands in the names of the service's own models, which all see images. The services serve
 others too: Google its open weights, and whoever else speaks Anthropic's protocol."""
+
+
+_SEES: Final = r"""
+      gpt-(?:4o|4\.1|4\.5|4-turbo|4-vision|[5-9]) | chatgpt-4o
+    | (?<![a-z0-9])o1(?!-(?:mini|preview)) | (?<![a-z0-9])o3(?!-mini|[a-z0-9])
+    | (?<![a-z0-9])o4(?![a-z0-9])
+    | claude-(?!instant|[12](?![0-9])) | gemini- | gemma-?(?:3n?|4)(?!.*(?:270m|[-:]1b))
+    | llama-?4 | pixtral | mistral-(?:small-?3\.[1-9]|small-?4|medium-?3|large-?3) | ministral-?3
+    | qwen[0-9.]*-?vl | qwen3\.[5-9] | qvq | glm-[0-9.]+v | grok-(?:[2-9].*vision|[4-9])
+    | llava | bakllava | moondream | minicpm-?[vo] | internvl | molmo | smolvlm | idefics
+    | phi-?[0-9.]+-(?:vision|multimodal) | deepseek-(?:vl|ocr) | kimi-(?:vl|k2\.5)
+    | nova-(?:lite|pro)
+    | (?<![a-z])(?:vision|vlm?|multimodal|omni)(?![a-z])
+"""
+
+_BLIND: Final = r"gpt-4o-(?:audio|mini-audio|transcribe|mini-tts)|embed|gpt-oss"
+
+NAME_CHARACTERS_MAX: Final = 200
+"""So much of a name is looked at."""
+
+
+def sees_images(model: str) -> bool:
+    """Whether a model of this name is known to take images; an entry's `images` overrules it.
+
+    Services that speak OpenAI's protocol don't say.
+    """
+    name = model[:NAME_CHARACTERS_MAX]
+    return (
+        re.search(_SEES, name, re.VERBOSE | re.IGNORECASE) is not None
+        and re.search(_BLIND, name, re.IGNORECASE) is None
+    )
 
 
 class ModelService(Protocol):

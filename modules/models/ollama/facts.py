@@ -18,8 +18,8 @@ from config.models_file import ModelEntry
 from core.base.frozen import frozen
 from core.base.text import lazy_pattern, one_line
 from core.ports import ModelRequest, ModelTraits
+from modules.models.hosted.model import sees_images
 from modules.models.http.json_text import count_of
-from modules.models.vision_names import sees_images
 
 MAX_MODELS_LISTED = 1000
 """More than anybody has installed; the rest of a longer list is not looked at."""
