@@ -44,7 +44,6 @@ class StreamingService(ABC, Generic[MannerT]):
         Raises:
             ModelUnavailable: the settings of the environment are of no use.
         """
-        self.errors = errors
         self.http = ServiceClient(errors, headers)
         self.manner = manner
         self._path = path
