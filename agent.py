@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 INTERRUPTED = 130
@@ -41,7 +42,8 @@ def main() -> NoReturn:
         code = INTERRUPTED
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # another Ctrl-C would only show a traceback
     sys.stdout.flush()
-    sys.stderr.flush()
+    with suppress(OSError):  # nobody listens to the complaints
+        sys.stderr.flush()
     os._exit(code)
 
 

@@ -13,8 +13,9 @@ from modules.cli.parser import (
     read_words,
 )
 from modules.cli.surroundings import Options, Surroundings
-from modules.service.acp.door import AcpDoor, OpenSessions
-from modules.service.acp.stdio import take_stdio
+from modules.service.acp.door import AcpDoor, Editor, Sessions
+from modules.service.acp.stdio import OwnStdio
+from modules.service.own_stdio import take_stdio
 from modules.trace.telemetry import Telemetry
 
 _HELP: Final = """\
@@ -48,15 +49,19 @@ async def serve(around: Surroundings) -> ExitCode:
     if sys.stdin.isatty():
         around.complaints.say("acp", _BY_HAND)
     opened: list[Telemetry] = []
+
+    def open_(editor: Editor) -> Sessions:
+        return _sessions(around, editor, opened)
+
     try:
-        await AcpDoor(take_stdio(), lambda: _engine(around, opened), around.redactor).serve()
+        await AcpDoor(OwnStdio(*take_stdio()), open_, around.redactor).serve()
     finally:
         for telemetry in opened:
             await telemetry.close()
     return ExitCode.ANSWERED
 
 
-def _engine(around: Surroundings, opened: list[Telemetry]) -> OpenSessions:
+def _sessions(around: Surroundings, editor: Editor, opened: list[Telemetry]) -> Sessions:
     """What answers requests; what has to be closed in the end is added to `opened`.
 
     Raises:
@@ -79,4 +84,4 @@ def _engine(around: Surroundings, opened: list[Telemetry]) -> OpenSessions:
         approve=options.approve,
         telemetry=telemetry,
     )
-    return lambda editor: AcpSessions(setting, editor, has_guide=not options.no_instructions)
+    return AcpSessions(setting, editor, has_guide=not options.no_instructions)

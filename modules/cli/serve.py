@@ -8,6 +8,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
+from starlette.routing import Route
 from starlette.types import Scope
 
 from core.errors import ExitCode, UsageError
@@ -19,9 +20,9 @@ from modules.service.http.app import Extras
 from modules.service.http.guard import profile_of, user_of
 from modules.service.http.serving import DRAIN_SECONDS, ServiceSetting, listen, serve, url_of
 from modules.service.http.tokens import FORM, Tokens, read_tokens
-from modules.service.mcp_door.asking import Caller
 from modules.service.mcp_door.door import McpDoor
 from modules.service.mcp_door.http import McpHttp
+from modules.service.mcp_door.work import Caller
 from modules.service.openai_form.routes import openai_form
 from modules.service.page import page
 from modules.service.served.runs import QUEUE_MAX, RUNS_MAX, Runs
@@ -154,10 +155,9 @@ def serve_agent(around: Surroundings) -> ExitCode:
 
 def _extras(runs: Runs) -> Extras:
     """What is served beside our own endpoints: the page, MCP, and OpenAI's form."""
-    openai, mcp = openai_form(runs), McpHttp(McpDoor(runs))
-    return replace(
-        openai, page=page(), routes=[*openai.routes, mcp.route(MCP_PATH, _caller)], running=mcp
-    )
+    openai, mcp = openai_form(runs), McpHttp(McpDoor(runs), _caller)
+    routes = [*openai.routes, Route(MCP_PATH, mcp)]
+    return replace(openai, page=page(), routes=routes, running=mcp.running())
 
 
 def _caller(scope: Scope) -> Caller:

@@ -16,6 +16,7 @@ from core.base.redaction import Redactor
 from core.base.text import one_line
 from core.errors import StorageError, UsageError
 from core.turn import MemoryItem
+from modules.session.history import folder_of
 from modules.session.ids import Structure, find_session, kept_sessions, session_path
 from modules.session.memory import MemoryManager
 
@@ -34,13 +35,17 @@ RECALLED_CHARACTERS: Final = 200
 
 @frozen
 class SessionSummary:
-    """A session as a list shows it; `last_used` is Unix time in seconds."""
+    """A session as a list shows it; `last_used` is Unix time in seconds.
+
+    `folder` is where an editor began it; None for a session that was begun elsewhere.
+    """
 
     session_id: str
     last_used: float
     requests: int
     title: str
     first_request: str
+    folder: str | None = None
 
     @property
     def cells(self) -> tuple[str, str, str, str]:
@@ -143,7 +148,8 @@ class KeptSessions:
                 continue
             asked = dated_exchanges(items, with_undone=True)
             first = asked[0].request if asked else ""
-            yield SessionSummary(session_id, used, len(asked), title_of(items), first)
+            title, folder = title_of(items), folder_of(items)
+            yield SessionSummary(session_id, used, len(asked), title, first, folder)
 
     def recap(self, session_id: str) -> str:
         """The last exchanges, a line for each request and each answer; empty if there are none.

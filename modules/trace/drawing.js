@@ -5,10 +5,18 @@ function shown(text) {
     return "\\u" + sign.charCodeAt(0).toString(16).padStart(4, "0");
   });
 }
-function element(tag, classes, text) {
+function element(tag, classes, text, attributes) {
   const made = document.createElement(tag);
   if (classes) { made.className = classes; }
   if (text !== undefined) { made.textContent = shown(text); }
+  Object.entries(attributes || {}).forEach(function (pair) { made.setAttribute(pair[0], shown(pair[1])); });
+  return made;
+}
+/* What may be larger than its place: keys scroll it, too. */
+function scrollable(made, label) {
+  made.tabIndex = 0;
+  made.setAttribute("role", "group");
+  made.setAttribute("aria-label", shown(label));
   return made;
 }
 function cut(text, characters) {

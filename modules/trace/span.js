@@ -32,18 +32,13 @@ function spanTime(span) {
 /* The view of a span of a run. `update` shows what has changed of it since; details are only ever
    added. `classes` go to its item, `beside` counts what ran at the same time. */
 function spanView(span, run, classes, beside) {
-  const item = element("div");
-  item.setAttribute("role", "listitem");
-  const row = element("button", "row");
-  row.type = "button";
+  const item = element("div", "", undefined, { role: "listitem" });
+  const row = element("button", "row", undefined, { type: "button" });
   const name = element("span", "name");
   if (span.kind !== "run") {
-    const sign = element("span", "sign");
-    sign.setAttribute("aria-hidden", "true");
-    name.append(sign, element("span", "unseen", span.kind === "call" ? "tool " : span.kind + " "));
+    name.append(element("span", "sign", "", { "aria-hidden": "true" }), element("span", "unseen", span.kind === "call" ? "tool " : span.kind + " "));
   }
-  const bold = element("bdi");
-  const strong = element("b");
+  const bold = element("bdi"), strong = element("b");
   strong.append(bold);
   const note = element("bdi", "quiet");
   name.append(strong, " ", note);
@@ -73,11 +68,7 @@ function spanView(span, run, classes, beside) {
     facts.textContent = span.seconds === null ? "" : factsOf(span, run, beside);
     for (; drawn < span.details.length; drawn += 1) {
       const detail = span.details[drawn];
-      const text = element("pre", "", detail[1]);
-      text.tabIndex = 0;
-      text.setAttribute("role", "group");
-      text.setAttribute("aria-label", detail[0]);
-      box.append(element("h2", "", detail[0]), text);
+      box.append(element("h2", "", detail[0]), scrollable(element("pre", "", detail[1]), detail[0]));
     }
     if (!drawn && span.seconds !== null) { facts.textContent += " · Nothing more was kept."; }
   }

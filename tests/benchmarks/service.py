@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx2
 
 from core.values import JsonObject
+from modules.service.served.runs import RUNS_MAX
 from tests.benchmarks.processes import DRIVERS, JsonProcess
 from tests.benchmarks.table import Row
 from tests.command_line import plan, script
@@ -24,6 +25,16 @@ WARMING = 3
 
 REQUESTS = 4
 """Of each conversation then."""
+
+STEADY = (250, 1000)
+"""Memory is looked at after so many conversations of one request each.
+
+The first is more than what stays by design: `CONVERSATIONS_MAX` of the pool, `FINISHED_KEPT` runs.
+"""
+
+REQUEST = "add 2 and 3, then multiply the sum by 7"
+LONG_REQUEST = f"{REQUEST}\n{'x' * 20_000}"
+"""Whatever is kept of a conversation that has ended is seen in the memory by it."""
 
 ANSWER = "35"
 PLAN = plan(
@@ -57,7 +68,28 @@ def measure(home: Path) -> list[Row]:
     for memory, title in (("false", "service, nothing kept"), ("true", "service, sessions kept")):
         (folder := home / memory).mkdir()
         rows += _rows(title, _loaded(folder, "ours", model, memory), bare)
-    return rows
+    first, last = steady_mb(home, *STEADY)
+    shown = f"{first:.0f} MB {last - first:+.1f} MB"
+    return [*rows, Row("  … after {} and {} conversations".format(*STEADY), shown)]
+
+
+def steady_mb(home: Path, first: int, last: int) -> tuple[float, float]:
+    """Memory of a service after so many requests, each in a conversation of its own."""
+    (folder := home / "steady").mkdir()
+    arguments = [str(folder), script(folder, [PLAN] * last), "true"]
+    with JsonProcess(f"{DRIVERS}.service", "ours", *arguments, home=folder) as process:
+        port, pid = process.first["port"], process.first["pid"]
+        return asyncio.run(_met(port, pid, 0, first)), asyncio.run(_met(port, pid, first, last))
+
+
+async def _met(port: int, pid: int, first: int, end: int) -> float:
+    """The memory when these conversations have had their request, as many at once as may be."""
+    url = f"http://127.0.0.1:{port}"
+    async with httpx2.AsyncClient(base_url=url, timeout=WAIT_SECONDS) as client:
+        for at in range(first, end, RUNS_MAX):
+            names = [f"m{number}" for number in range(at, min(at + RUNS_MAX, end))]
+            await asyncio.gather(*(_asked(client, name, LONG_REQUEST) for name in names))
+    return _resident_mb(pid)
 
 
 def _rows(title: str, load: Load, bare: Load) -> list[Row]:
@@ -98,14 +130,14 @@ async def _talked(client: httpx2.AsyncClient, name: str, count: int) -> list[flo
     return [await _asked(client, name) for _ in range(count)]
 
 
-async def _asked(client: httpx2.AsyncClient, name: str) -> float:
+async def _asked(client: httpx2.AsyncClient, name: str, request: str = REQUEST) -> float:
     """Seconds from the request to the end of its stream.
 
     Raises:
         RuntimeError: the answer is wrong.
     """
     began = time.perf_counter()
-    body = {"conversation_id": name, "message": "add 2 and 3, then multiply the sum by 7"}
+    body = {"conversation_id": name, "message": request}
     last: JsonObject = {}
     async with client.stream("POST", "/chat", json=body) as response:
         async for line in response.aiter_lines():

@@ -12,12 +12,8 @@ from acp import PROTOCOL_VERSION, connect_to_agent, text_block
 from acp.client.connection import ClientSideConnection
 from acp.interfaces import Client
 from acp.schema import (
-    AcceptElicitationResponse,
     AllowedOutcome,
-    ClientCapabilities,
     DeniedOutcome,
-    ElicitationCapabilities,
-    ElicitationFormCapabilities,
     InitializeResponse,
     PromptResponse,
     RequestPermissionResponse,
@@ -38,8 +34,6 @@ class Editor:
     """What the user of an editor would see, and does: `choice` is the button that is pressed."""
 
     choice: str | None = None
-    answer: str = ""
-    forms: bool = False
     updates: list[tuple[str, Shown]] = field(default_factory=list[tuple[str, Shown]])
     asked: list[Shown] = field(default_factory=list[Shown])
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
@@ -67,13 +61,6 @@ class Editor:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         chosen = AllowedOutcome(outcome="selected", option_id=self.choice)
         return RequestPermissionResponse(outcome=chosen)
-
-    async def create_elicitation(
-        self, message: str, mode: BaseModel, **_: object
-    ) -> AcceptElicitationResponse:
-        form = mode.model_dump(mode="json", by_alias=True, exclude_none=True)
-        self.asked.append({"message": message, "form": form})
-        return AcceptElicitationResponse(action="accept", content={"answer": self.answer})
 
     async def open(self, folder: Path, **more: Any) -> str:
         """A new session in a folder."""
@@ -117,11 +104,9 @@ async def editor(home: Path, *arguments: str, **settings: Any) -> AsyncGenerator
         user.process.stdout,
         use_unstable_protocol=True,
     )
-    form = ElicitationCapabilities(form=ElicitationFormCapabilities())
-    able = ClientCapabilities(elicitation=form if user.forms else None)
     try:
         user.introduction = await asyncio.wait_for(
-            user.connection.initialize(PROTOCOL_VERSION, able), BOUND_SECONDS
+            user.connection.initialize(PROTOCOL_VERSION), BOUND_SECONDS
         )
         yield user
     finally:

@@ -103,7 +103,7 @@ async def test_the_inspector_lists_and_asks_over_stdio(tmp_path: Path) -> None:
     check_answered(await inspect(tmp_path, server, *asking(request="add 5 and 7")))
     refused = await inspect(tmp_path, server, *asking(reqest="add 5 and 7"))
     assert refused.code == TOOL_SAYS_ERROR
-    assert "request: Field required" in json.dumps(json.loads(refused.out))
+    assert "`request` is missing" in json.dumps(json.loads(refused.out))
 
 
 async def test_the_inspector_lists_and_asks_over_http(tmp_path: Path) -> None:

@@ -3,9 +3,7 @@
 import json
 import os
 import re
-import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,18 +11,14 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.command_line import ROOT, environment, plan, script, write_profile
+from tests.command_line import ROOT, plan
 from tests.real.parts import NODE_PACKAGES, PYTHON_PARTS
+from tests.real.serving import CALLS, GATE, PLANS, SERVERS, calls, chromium, serving
 
-VISIT_TIMEOUT_SECONDS = 120
-"""It takes about forty."""
+VISIT_TIMEOUT_SECONDS = 300
+"""It takes about twenty on a machine with nothing else to do."""
 
-END_SECONDS = 30
-SERVERS = ROOT / "tests" / "fixtures" / "servers"
 TOKEN = "a-token-for-the-page"  # noqa: S105 - of the test alone
-
-PLANS, CALLS = 5, 199
-"""A plan makes 200 calls at most; each is told when it begins and when it ends."""
 
 HOSTILE = '<img src=x onerror="owned=1"><script>owned=1</script>'
 ANSWER = f"""\
@@ -60,11 +54,6 @@ GRAPH = json.dumps(
 )
 
 
-def calls(tool: str, arguments: str = "") -> str:
-    """A plan that answers with what a tool gives."""
-    return plan(f"given = await tools.{tool}({arguments})\nreturn f'FINAL_ANSWER: {{given}}'")
-
-
 def sums(number: int) -> str:
     """One plan of several, with sums of its own."""
     word = "FINAL_ANSWER: all" if number == PLANS else "FURTHER_PROCESSING_REQUIRED: more"
@@ -73,6 +62,8 @@ def sums(number: int) -> str:
 
 
 ANSWERS = plan(f"return 'FINAL_ANSWER: ' + {ANSWER!r}")
+WORDS = "\n\n".join(f"Paragraph {number} of many words" for number in range(60))
+WRITTEN = plan(f"return {('FINAL_ANSWER: ' + WORDS)!r}")
 USED = {"input_tokens": 3_100, "output_tokens": 400, "cost": 0.02}
 
 REPLIES: list[str | dict[str, object]] = [
@@ -82,6 +73,7 @@ REPLIES: list[str | dict[str, object]] = [
     calls("page"),
     calls("create_thumbnail", "image_path=PICTURE"),
     *(sums(number + 1) for number in range(PLANS)),
+    {"text": WRITTEN, "seconds": 3},
     calls("hold", "name='never'"),
     GRAPH,
     calls("hold", "name='second'"),
@@ -104,46 +96,22 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def url(home: Path) -> Iterator[str]:
-    """Where a service with three servers and a script for a model listens."""
-    profile = write_profile(
-        home,
-        f"id: math\nscript: {ROOT / 'servers' / 'math_server.py'}",
-        f"id: gate\nscript: {SERVERS / 'gated_server.py'}\nargs: [{home / 'gates'}]",
-        f"id: asking\nscript: {SERVERS / 'asking_server.py'}",
-        strategy=f"max_steps: {PLANS}",
-    )
-    limits = f"sandbox: {{tool_calls: {CALLS}, tool_calls_at_once: 20}}\n"
-    profile.write_text(profile.read_text(encoding="utf-8") + limits, encoding="utf-8")
-    words = ["serve", "--port", "0", "--json", "--token-env", "PAGE_TOKEN", "--drain-seconds", "1"]
-    approved = ["--approve", "asking.table", "--approve", "asking.page"]
-    named = json.dumps(REPLIES).replace("PICTURE", f"'{home / 'picture.png'}'")
-    model = ["--profile", str(profile), "--model", script(home, json.loads(named))]
-    with subprocess.Popen(
-        [sys.executable, str(ROOT / "agent.py"), *words, *approved, *model],
-        env=environment(home, PAGE_TOKEN=TOKEN),
-        cwd=home,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as service:
-        assert service.stdout is not None
-        yield str(json.loads(service.stdout.readline())["url"])
-        service.terminate()
-        service.wait(END_SECONDS)
+    """A service that wants a token, with three servers."""
+    named = json.loads(json.dumps(REPLIES).replace("PICTURE", f"'{home / 'picture.png'}'"))
+    math = f"id: math\nscript: {ROOT / 'servers' / 'math_server.py'}"
+    asking = f"id: asking\nscript: {SERVERS / 'asking_server.py'}"
+    words = ["--token-env", "PAGE_TOKEN", "--approve", "asking.table", "--approve", "asking.page"]
+    with serving(home, named, math, GATE, asking, words=words, PAGE_TOKEN=TOKEN) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
 def found(home: Path, url: str) -> Found:
-    """What `service_visit` finds; skips without a browser, but never in CI."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-    if chromium is None:
-        message = "there is no Chromium; on Debian: apt-get install chromium"
-        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    """What `service_visit` finds."""
     python = str(PYTHON_PARTS / "bin" / "python")
     axe = NODE_PACKAGES / "axe-core" / "axe.min.js"
     shots = os.environ.get("PAGE_PICTURES")
-    words = [chromium, str(axe), url, TOKEN, str(home / "gates"), *([shots] if shots else [])]
+    words = [chromium(), str(axe), url, TOKEN, str(home / "gates"), *([shots] if shots else [])]
     done = subprocess.run(
         [python, "-m", "tests.real.service_visit", *words],
         cwd=ROOT,
@@ -205,11 +173,11 @@ def test_a_run_is_seen_and_answered_in_every_tab_and_goes_on_over_reload_and_los
     assert any("hold" in row for row in found["after"])
     assert found["once"] == ["prices", "go ahead"]
     assert "tries again" in found["lost"]
-    assert found["both"] == ["first is open"] * 2
+    assert found["both"] == [True, True]
 
 
 def test_forms_are_checked_and_addresses_shown_but_not_opened(found: Found) -> None:
-    assert found["wrong"] == "Guests is to be at most 12."
+    assert found["wrong"] is True
     assert "'guests': 3, 'seat': 't'" in found["form"]
     assert "bank.example" in found["address"]
     assert "https://bank.example/grant?id=7" in found["address"]
@@ -222,8 +190,10 @@ def test_pictures_of_tools_are_drawn(found: Found) -> None:
 
 def test_dropped_files_become_documents_and_what_can_not_says_why(found: Found, home: Path) -> None:
     assert "notes.md" in found["taken"]
+    assert found["not_undone"] == 1, "an earlier list that comes late counts no more"
     assert "dot" in found["hidden"]
     assert [re.split(r"\s", each)[0] for each in found["documents"]] == ["notes.md"]
+    assert "is yet to be read" in found["documents"][0]
     assert "math.add" in found["tools"]
     assert found["state"] == "up"
     assert (home / "documents" / "notes.md").read_text(encoding="utf-8") == "# Notes\nherons"
@@ -235,6 +205,13 @@ def test_two_thousand_events_leave_a_small_page_and_can_be_unfolded(found: Found
     assert found["kept_plans"] == PLANS
     assert "earlier steps" in found["folded"]
     assert found["unfolded"] > 100
+
+
+def test_an_answer_is_drawn_while_it_is_written_and_what_is_drawn_stays(found: Found) -> None:
+    assert found["grown"] > 2
+    assert found["stays"] is True
+    assert found["written"] == 60
+    assert found["moved"] == 0, "who has scrolled up reads on"
 
 
 def test_escape_stops_a_run(found: Found) -> None:
@@ -256,6 +233,11 @@ def test_the_keyboard_alone_goes_everywhere(found: Found) -> None:
     assert found["focused"] == ["message", "message", "message"]
     assert found["example"] == "what can you do?"
     assert found["line"] == "one\n"
+
+
+def test_a_conversation_is_called_as_its_user_says(found: Found) -> None:
+    name = "What shops ask for"
+    assert found["renamed"] == [name, f"{name} · Cortex-R"]
 
 
 def test_a_conversation_is_deleted_when_that_is_meant(found: Found) -> None:

@@ -1,19 +1,17 @@
-"""How an editor is shown a tool call: title, kind, arguments, files that it is about, result."""
+"""How an editor is shown a tool call: title, arguments, files that it is about, result."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from core.base.json_text import json_start
 from core.base.redaction import Redactor
 from core.base.text import one_line, shorten
 from core.tools.content import ImageBlock
+from core.tools.json_schema import as_object
 from core.values import Json, JsonObject
 from modules.terminal.answer import Room, plain_json
-
-ToolKind: TypeAlias = Literal[
-    "read", "edit", "delete", "move", "search", "execute", "fetch", "other"
-]
+from modules.terminal.wording import arguments_text
 
 SHOWN_CHARACTERS_MAX: Final = 20_000
 """How much of a result or of arguments is shown."""
@@ -27,34 +25,18 @@ IMAGE_CHARACTERS_MAX: Final = 8 * 1024 * 1024
 _PATHS: Final = ("path", "paths", "file", "file_path", "filepath", "filename", "folder")
 """Arguments that name what a call works on."""
 
-_KINDS: Final[Mapping[ToolKind, str]] = {
-    "search": "search find grep query lookup",
-    "fetch": "fetch download browse visit crawl url webpage",
-    "delete": "delete remove erase forget clear",
-    "move": "move rename",
-    "edit": "write edit create update append insert replace patch save",
-    "execute": "run execute exec shell command",
-    "read": "read get list show view open describe load",
-}
-
-
-def kind_of(tool: str) -> ToolKind:
-    """What kind of a tool it is, by the words of its name; decides about the picture beside it."""
-    words = tool.rpartition(".")[2].lower().replace("-", "_").split("_")
-    for word in words:
-        for kind, meant in _KINDS.items():
-            if word in meant.split():
-                return kind
-    return "other"
-
 
 def call_told(tool: str, arguments: JsonObject, redactor: Redactor, folder: Path) -> JsonObject:
-    """Title, kind, arguments and files of a call; relative paths start at `folder`."""
+    """Title, arguments and files of a call; relative paths start at `folder`.
+
+    Of no kind: a guess by the tool's name, which a server chooses, would let editors allow it that
+    allow reading and searching without asking (`acpx --approve-reads`).
+    """
     inner = arguments.get("input")
     given = inner if isinstance(inner, dict) and len(arguments) == 1 else arguments
-    clean = redactor.object(_within_room(given))
-    title = one_line(f"{tool} {json_start(clean, TITLE_CHARACTERS)}", TITLE_CHARACTERS)
-    told: JsonObject = {"title": title, "kind": kind_of(tool), "rawInput": clean}
+    clean = redactor.object(as_object(plain_json(given, room=Room(SHOWN_CHARACTERS_MAX))))
+    title = one_line(f"{tool}({arguments_text(clean)})", TITLE_CHARACTERS)
+    told: JsonObject = {"title": title, "kind": "other", "rawInput": clean}
     if locations := [*_locations(clean, folder)]:
         told["locations"] = locations
     return told
@@ -70,8 +52,7 @@ def result_content(
     for image in images:
         room -= len(image.data)
         if room < 0:
-            shown.append(text_content("[further pictures are not shown: they are too large]"))
-            break
+            return [*shown, text_content("[further pictures are not shown: they are too large]")]
         picture: JsonObject = {"type": "image", "data": image.data, "mimeType": image.mime_type}
         shown.append({"type": "content", "content": picture})
     return shown
@@ -87,16 +68,10 @@ def message_chunk(kind: str, text: str) -> JsonObject:
     return {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
 
 
-def _within_room(arguments: JsonObject) -> JsonObject:
-    bounded = plain_json(arguments, room=Room(SHOWN_CHARACTERS_MAX))
-    return bounded if isinstance(bounded, dict) else {}
-
-
-def _locations(arguments: JsonObject, folder: Path) -> Iterable[Json]:
+def _locations(arguments: JsonObject, folder: Path) -> Iterator[Json]:
     """The files that arguments name."""
     values: list[Json] = []
-    for name in _PATHS:
-        value = arguments.get(name)
+    for value in map(arguments.get, _PATHS):
         values += value if isinstance(value, list) else [value]
     for value in values[:LOCATIONS_MAX]:
         if isinstance(value, str) and value and "://" not in value and "\0" not in value:

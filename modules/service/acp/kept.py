@@ -1,105 +1,59 @@
 """The sessions that are kept, as an editor lists them, and as it is shown one that it loads."""
 
-import logging
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from core.base.memory.exchanges import dated_exchanges, title_of
+from core.base.memory.exchanges import dated_exchanges
 from core.base.redaction import Redactor
 from core.base.text import one_line
-from core.errors import StorageError
 from core.mcp.peer import RpcError
 from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import Json, JsonObject
 from modules.service.acp.calls import call_told, message_chunk, result_content
-from modules.service.acp.messages import INVALID_PARAMS, NOT_FOUND, ListSessions
-from modules.service.agents import AgentSetting
-from modules.session.history import folder_of, runs_in
+from modules.service.acp.messages import NOT_FOUND, Params
+from modules.session.history import runs_in
 from modules.session.kept import TITLE_CHARACTERS, KeptSessions
 
-PAGE_SIZE: Final = 50
-"""So many sessions a page of the list has."""
-
-FILES_READ_MAX: Final = 200
-"""So many files are read for one page, where most sessions belong to other folders."""
-
-log = logging.getLogger(__name__)
+PAGE_SIZE: Final = 100
+"""So many sessions are looked at for a page of the list; those of other folders are left out."""
 
 
-class SessionList:
-    """Reads what the profile keeps; every method blocks."""
+def kept_items(kept: KeptSessions, session_id: str) -> list[MemoryItem]:
+    """All that a session holds. Blocks.
 
-    def __init__(self, setting: AgentSetting) -> None:
-        """Read nothing yet."""
-        self._kept = KeptSessions(setting.profile, setting.places.home, _warn)
-        self._redactor = setting.redactor
+    Raises:
+        UsageError: the id is of no known form.
+        RpcError: there is no such session.
+        StorageError: it can't be read.
+    """
+    if not kept.path(session_id).exists():
+        told = one_line(session_id, 100)
+        raise RpcError(NOT_FOUND, f"no session {told} is kept; session/list has those that are")
+    return kept.items(session_id)
 
-    def items(self, session_id: str) -> list[MemoryItem]:
-        """All that a session holds.
 
-        Raises:
-            UsageError: the id is of no known form.
-            RpcError: there is no such session.
-            StorageError: it can't be read.
-        """
-        if not self._kept.path(session_id).exists():
-            told = one_line(session_id, 100)
-            raise RpcError(NOT_FOUND, f"no session {told} is kept; session/list has those that are")
-        return self._kept.items(session_id)
+def page_of(kept: KeptSessions, wanted: Params, redactor: Redactor) -> JsonObject:
+    """The result of `session/list`: those that were used last, newest first. Blocks.
 
-    def delete(self, session_id: str) -> None:
-        """Delete a session for good; one that is not there is deleted already.
-
-        Raises:
-            UsageError: the id is of no known form.
-            StorageError: it can't be deleted.
-        """
-        self._kept.delete(session_id)
-
-    def page(self, wanted: ListSessions) -> JsonObject:
-        """The result of `session/list`: those that were used last, newest first.
-
-        One that was begun at a terminal belongs to no folder: it is listed in every one. A page may
-        have few, and more may follow.
-
-        Raises:
-            RpcError: the cursor is none of ours.
-        """
-        cursor = wanted.cursor or "0"
-        if not (cursor.isascii() and cursor.isdigit()) or len(cursor) > 9:
-            raise RpcError(INVALID_PARAMS, "'cursor' is none that a list has given")
-        ids, place = self._kept.ids(), int(cursor)
-        end = min(len(ids), place + FILES_READ_MAX)
-        found: list[Json] = []
-        while place < end and len(found) < PAGE_SIZE:
-            told = self._told(ids[place], wanted.cwd)
-            place += 1
-            if told is not None:
-                found.append(told)
-        more: JsonObject = {"nextCursor": str(place)} if place < len(ids) else {}
-        return {"sessions": found, **more}
-
-    def _told(self, session_id: str, folder: str | None) -> JsonObject | None:
-        """A session as the list has it; None where it belongs elsewhere or can't be read."""
-        try:
-            used = self._kept.path(session_id).stat().st_mtime
-            items = self._kept.items(session_id)
-        except (OSError, StorageError) as error:
-            _warn("memory", str(error))
-            return None
-        own = folder_of(items)
-        if folder is not None and own not in (None, folder):
-            return None
-        asked = dated_exchanges(items, with_undone=True)
-        title = title_of(items) or (asked[0].request if asked else "")
-        return {
-            "sessionId": session_id,
-            "cwd": own or folder or str(Path.home()),
-            "title": one_line(self._redactor.text(title), TITLE_CHARACTERS),
-            "updatedAt": datetime.fromtimestamp(used, UTC).isoformat(),
+    One that was begun at a terminal belongs to no folder: it is listed in every one. A page may
+    have few, and more may follow.
+    """
+    ids, start, cwd = kept.ids(), int(wanted.cursor or 0), wanted.cwd and str(wanted.cwd)
+    end = start + PAGE_SIZE
+    found: list[Json] = [
+        {
+            "sessionId": each.session_id,
+            "cwd": each.folder or cwd or str(Path.home()),
+            "title": one_line(redactor.text(each.title or each.first_request), TITLE_CHARACTERS),
+            "updatedAt": datetime.fromtimestamp(each.last_used, UTC).isoformat(),
         }
+        for each in kept.summaries(ids[start:end])
+        if cwd is None or each.folder in (None, cwd)
+    ]
+    more: JsonObject = {"nextCursor": str(end)} if end < len(ids) else {}
+    return {"sessions": found, **more}
 
 
 def past_updates(
@@ -123,15 +77,10 @@ def past_updates(
 def _call_told(item: MemoryItem, id_: str, redactor: Redactor, folder: Path) -> JsonObject:
     server = item.metadata.get("server")
     tool = f"{server}.{item.tool_name}" if isinstance(server, str) and server else item.tool_name
-    told = call_told(tool or "", item.tool_args or {}, redactor, folder)
     return {
         "sessionUpdate": "tool_call",
         "toolCallId": id_,
-        **told,
+        **call_told(tool or "", item.tool_args or {}, redactor, folder),
         "status": "completed" if item.success else "failed",
         "content": result_content((item.tool_result or {}).get("result"), redactor),
     }
-
-
-def _warn(stage: str, text: str) -> None:
-    log.warning("%s: %s", stage, text)

@@ -6,7 +6,8 @@ and the next prompt is the answer.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -17,18 +18,19 @@ from core.mcp.wire import INVALID_REQUEST
 from core.run.execution import current
 from core.turn import RunOutcome
 from core.values import JsonObject
+from modules.planning.guidance.commands import request_meant
 from modules.planning.guidance.guide import Guide
 from modules.service.acp.asking import EditorQuestions
-from modules.service.acp.choices import Choices
-from modules.service.acp.content import Asked
+from modules.service.acp.content import Asked, asked_in
 from modules.service.acp.door import Editor
-from modules.service.acp.messages import INTERNAL_ERROR
+from modules.service.acp.messages import INTERNAL_ERROR, Block
 from modules.service.acp.updates import RunUpdates
 from modules.service.agents import AgentConversation
-from modules.service.pool import AgentPool, User
+from modules.service.pool import DEFAULT_PROFILE, AgentPool, User
 from modules.session.brought import Brought
 from modules.session.history import folder_item, folder_of
 from modules.session.kept import TITLE_CHARACTERS
+from modules.session.request import clean_request
 
 END_SECONDS: Final = 3.0
 """So long a run that was interrupted may take to end, where the session is closed."""
@@ -36,9 +38,10 @@ END_SECONDS: Final = 3.0
 MODEL_ORIGIN: Final = "the option 'model' of the session"
 """What names a model that the user has picked, for messages."""
 
-CANCELLED: Final[JsonObject] = {"stopReason": "cancelled"}
+_STOP_REASONS: Final = {"tokens": "max_tokens", "calls": "max_turn_requests"}
+"""The protocol's words for budgets that are spent."""
 
-OWNER: Final = User()
+_OWNER: Final = User()
 """An editor works for the owner of CORTEX_HOME."""
 
 
@@ -48,82 +51,64 @@ class AcpSession:
     Attributes:
         id: as `agent.py sessions list` shows it.
         folder: where the editor's user is.
-        pool: has the conversation, with others of the same folder and servers.
-        choices: hold from the next prompt on.
-        guide: what user and project have written for the agent; None where it is left out.
+        model: what the user has picked, for the next prompt on; None for nothing.
     """
 
     def __init__(
-        self,
-        id_: str,
-        folder: Path,
-        pool: AgentPool,
-        choices: Choices,
-        editor: Editor,
-        *,
-        has_guide: bool,
+        self, id_: str, folder: Path, pool: AgentPool, editor: Editor, *, has_guide: bool
     ) -> None:
-        """Start nothing."""
+        """Start nothing; `pool` has the conversation, with others of the same folder."""
         self.id = id_
         self.folder = folder
-        self.pool = pool
-        self.choices = choices
+        self.model: str | None = None
+        self._pool = pool
         self._editor = editor
-        redactor = pool.setting.redactor
+        self._home = pool.setting.places.home
+        self._redactor = redactor = pool.setting.redactor
         self._updates = RunUpdates(self.update, redactor, folder)
         self._questions = EditorQuestions(
             id_, editor, self._ask_in_chat, self._updates, redactor, folder
         )
-        home = pool.setting.places.home
-        self.guide = Guide(home, folder, self._questions.trust) if has_guide else None
+        self._guide = Guide(self._home, folder, self._questions.trust) if has_guide else None
         self._run: asyncio.Task[JsonObject] | None = None
         self._conversation: AgentConversation | None = None
-        self._is_in_turn = self._is_cancelled = False
         self._chat = asyncio.Lock()
-        self._reply: asyncio.Future[str] | None = None
-        self._has_asked = asyncio.Event()
+        self._question: asyncio.Future[None] | None = None  # of the turn, if there is one
+        self._reply: asyncio.Future[str] | None = None  # to a question in the chat
 
     async def update(self, told: JsonObject) -> None:
         """Tell the editor something about the session."""
-        await self._editor.tell("session/update", {"sessionId": self.id, "update": told})
+        await self._editor.tell(self.id, told)
 
-    async def prompt(self, reading: Callable[[], Awaitable[Asked]]) -> JsonObject:
+    async def prompt(self, blocks: Sequence[Block]) -> JsonObject:
         """The end of the turn that a prompt begins: the run's end, or a question of it.
-
-        The turn has begun before the prompt is read: it can be cancelled meanwhile.
 
         Raises:
             RpcError: the session is in a turn, or the run failed.
             UserError, WorldError, SettingsError, Busy: it can't be answered.
         """
-        if self._is_in_turn:
-            raise RpcError(
-                INVALID_REQUEST,
-                "the session answers another prompt; wait for its end, or cancel it",
-            )
-        self._is_in_turn, self._is_cancelled = True, False
-        self._has_asked.clear()
-        question = asyncio.create_task(self._has_asked.wait())
+        reply, run = self._reply, self._run
+        goes_on = run is not None and not run.done()
+        if self._question is not None or (goes_on and reply is None):
+            told = "the session answers another prompt; wait for its end, or cancel it"
+            raise RpcError(INVALID_REQUEST, told)
+        question = self._question = asyncio.get_running_loop().create_future()
         try:
-            asked = await reading()
-            if self._reply is not None and not self._reply.done():
-                self._reply.set_result(asked.request)
-                run = self._run
+            if reply is None or run is None:
+                run = self._run = asyncio.create_task(self._answer(blocks))
             else:
-                run = await self._begin(asked)
-            if run is None:
-                return CANCELLED
+                asked = await asyncio.to_thread(self._read, blocks)
+                if not reply.done():  # else it is not waited for any more
+                    reply.set_result(asked.request)
             await asyncio.wait({run, question}, return_when=asyncio.FIRST_COMPLETED)
             if not run.done():
                 return {"stopReason": "end_turn"}
-            return CANCELLED if run.cancelled() else run.result()
+            return {"stopReason": "cancelled"} if run.cancelled() else run.result()
         finally:
-            question.cancel()
-            self._is_in_turn = False
+            self._question = None
 
     def cancel(self) -> None:
         """End the run, if there is one; its turn ends as "cancelled"."""
-        self._is_cancelled = True
         if self._run is None or self._run.done():
             return
         if self._conversation is None or not self._conversation.interrupt():
@@ -136,36 +121,28 @@ class AcpSession:
             await asyncio.wait({self._run}, timeout=END_SECONDS)
             self._run.cancel()
 
-    async def _begin(self, asked: Asked) -> asyncio.Task[JsonObject] | None:
-        """A run for a prompt; None where it is cancelled before.
+    def _read(self, blocks: Sequence[Block]) -> Asked:
+        asked = asked_in(blocks)
+        request = asked.request
+        if request.startswith("/"):
+            request = request_meant(request, self._home)
+        return replace(asked, request=clean_request(request))
 
-        One whose question was not answered in time may still go on by itself: it ends first.
-        """
-        if self._run is not None and not self._run.done():
-            await asyncio.wait({self._run})
-        if self._is_cancelled:
-            return None
-        self._run = asyncio.create_task(self._answer(asked))
-        self._run.add_done_callback(_seen)
-        return self._run
-
-    async def _answer(self, asked: Asked) -> JsonObject:
+    async def _answer(self, blocks: Sequence[Block]) -> JsonObject:
         """Answer one request, and tell what came of it; the result of its turn."""
-        profile, model = self.choices.profile, self.choices.model or self.pool.setting.model
-        put = self._questions.put
-        async with self.pool.conversation(OWNER, profile, self.id, put) as conversation:
+        asked = await asyncio.to_thread(self._read, blocks)
+        model, put = self.model or self._pool.setting.model, self._questions.put
+        async with self._pool.conversation(_OWNER, DEFAULT_PROFILE, self.id, put) as conversation:
             await conversation.use_model(model, MODEL_ORIGIN)
             whole = conversation.conversation
-            whole.guide = self.guide
+            whole.guide = self._guide
             self._questions.policy = whole.policy
             self._updates.begin(conversation.tools, whole.model.traits.context_tokens)
             self._conversation = conversation
+            brought = Brought(images=asked.images)
             try:
                 outcome = await conversation.ask(
-                    asked.request,
-                    self._updates,
-                    asked.texts,
-                    brought=Brought(images=asked.images),
+                    asked.request, self._updates, asked.texts, brought=brought
                 )
             finally:
                 self._conversation = None
@@ -179,17 +156,15 @@ class AcpSession:
             RpcError: something outside of us failed.
         """
         if outcome.status == "interrupted":
-            return CANCELLED
+            return {"stopReason": "cancelled"}
         if outcome.status == "failed":
             raise RpcError(INTERNAL_ERROR, outcome.message)
-        if outcome.answer is None:
-            await self._updates.say(outcome.message)
-        elif not self._updates.has_answered:
-            await self._updates.say(outcome.answer)
-        result: JsonObject = {"stopReason": _stop_reason(outcome)}
-        if used := outcome.usage.tokens:
-            usage = outcome.usage
-            counts = {"totalTokens": used, "inputTokens": usage.input_tokens}
+        if outcome.answer is None or not self._updates.has_answered:
+            await self._updates.say(outcome.answer or outcome.message)
+        spent = outcome.budget.measure if outcome.budget is not None else ""
+        result: JsonObject = {"stopReason": _STOP_REASONS.get(spent, "end_turn")}
+        if (usage := outcome.usage).tokens:
+            counts = {"totalTokens": usage.tokens, "inputTokens": usage.input_tokens}
             more = {"outputTokens": usage.output_tokens, "cachedReadTokens": usage.cached_tokens}
             result["usage"] = {**counts, **more}
         if (execution := current()) is not None:
@@ -203,7 +178,7 @@ class AcpSession:
             return
         with contextlib.suppress(StorageError):  # it is told with the next request
             await session.keep(folder_item(self.folder))
-        title = one_line(self.pool.setting.redactor.text(request), TITLE_CHARACTERS)
+        title = one_line(self._redactor.text(request), TITLE_CHARACTERS)
         await self.update({"sessionUpdate": "session_info_update", "title": title})
 
     async def _ask_in_chat(self, text: str) -> str | None:
@@ -211,25 +186,9 @@ class AcpSession:
         async with self._chat:
             await self._updates.say(text)
             self._reply = asyncio.get_running_loop().create_future()
-            self._has_asked.set()
+            if self._question is not None and not self._question.done():
+                self._question.set_result(None)
             try:
                 return await self._reply
             finally:
                 self._reply = None
-
-
-def _stop_reason(outcome: RunOutcome) -> str:
-    """The protocol's word for how a turn ended that was neither cancelled nor failed."""
-    match outcome.budget.measure if outcome.budget is not None else None:
-        case "tokens":
-            return "max_tokens"
-        case "calls":
-            return "max_turn_requests"
-        case _:
-            return "end_turn"
-
-
-def _seen(run: asyncio.Task[JsonObject]) -> None:
-    """A run that fails after its turn, while nobody waits for it, has told all there is."""
-    if not run.cancelled():
-        run.exception()

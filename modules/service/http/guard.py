@@ -156,6 +156,12 @@ class Guard:
                 await self._app(scope, body, answer)
             except ClientDisconnect:
                 return
+            except asyncio.CancelledError:  # by uvicorn at its end, which would answer 500
+                if not answer.is_begun:
+                    ends = Refused("unavailable", "the service ends; try again in a while")
+                    refusal = self._refusal(ends, scope["path"], execution.trace_id)
+                    await refusal(scope, body, answer)
+                raise
             except Exception as error:
                 refusal = self._refusal(error, scope["path"], execution.trace_id)
                 if answer.is_begun:

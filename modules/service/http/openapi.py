@@ -96,7 +96,7 @@ def _operation(endpoint: Endpoint, found: Mapping[object, JsonObject]) -> JsonOb
         is_file = endpoint.body is bytes
         content: JsonObject = {} if is_file else {"schema": found[endpoint.body]}
         kind = BINARY_TYPE if is_file else JSON_TYPE
-        operation["requestBody"] = {"required": True, "content": {kind: content}}
+        operation["requestBody"] = {"required": not is_file, "content": {kind: content}}
     return operation
 
 
@@ -125,8 +125,7 @@ def _responses(endpoint: Endpoint, found: Mapping[object, JsonObject]) -> JsonOb
     good: JsonObject = {"description": "As it should be."}
     if endpoint.answer_type == EVENTS_TYPE:
         told = "Messages whose data is an `Event`, each with its id and name."
-        schema: JsonObject = {"type": "string"}
-        media: JsonObject = {"schema": schema, "x-event": {"$ref": "#/components/schemas/Event"}}
+        media: JsonObject = {"x-event": {"$ref": "#/components/schemas/Event"}}
         good = {"description": told, "content": {EVENTS_TYPE: media}}
     elif endpoint.answer is not None:
         good["content"] = {JSON_TYPE: {"schema": found[endpoint.answer]}}
@@ -135,6 +134,8 @@ def _responses(endpoint: Endpoint, found: Mapping[object, JsonObject]) -> JsonOb
     responses: JsonObject = {str(endpoint.status): good}
     if endpoint.status == 201:
         responses["200"] = good
+    if endpoint.answer_type == EVENTS_TYPE and endpoint.method == "GET":
+        responses["204"] = {"description": "The run has ended, and all its events were seen."}
     kinds = () if endpoint.is_open else _SHARED
     kinds += endpoint.problems + (() if endpoint.body is None else _OF_BODIES)
     by_status: dict[int, list[str]] = {}

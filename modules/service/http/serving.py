@@ -146,8 +146,9 @@ async def serve(
                 on_listening()
                 await _until(stop.is_asked, serving)
                 await _drain(runs, stop, setting.drain_seconds, say)
-                server.should_exit = True
-                await serving
+            # Streams of MCP that wait for what may never come have ended: uvicorn would cut them.
+            server.should_exit = True
+            await serving
     return ExitCode.ANSWERED
 
 

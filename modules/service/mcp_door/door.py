@@ -7,8 +7,8 @@ questions are put (`work`) and how changed tools are told (`_Listeners`).
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -19,7 +19,6 @@ from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
-    INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
     InputRequiredResult,
@@ -33,18 +32,16 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from typing_extensions import override
 
 from config.settings import SettingsError
-from core.base.frozen import frozen
-from core.base.text import near_names
 from core.errors import CortexError
 from core.run.execution import ExecutionContext, begin
 from core.values import JsonObject
 from core.version import __version__
 from modules.service.agents import Agent
-from modules.service.mcp_door.asking import Caller
 from modules.service.mcp_door.gateway import JOINT, Gateway
-from modules.service.mcp_door.own_tools import OWN_TOOLS, OwnTools
-from modules.service.mcp_door.work import Client, Request, Work, failure
+from modules.service.mcp_door.own_tools import OWN_TOOLS, call_own
+from modules.service.mcp_door.work import Call, Caller, Request, Work, failure
 from modules.service.pool import Busy
+from modules.service.served.problems import problem_of
 from modules.service.served.runs import Runs
 
 log = logging.getLogger(__name__)
@@ -64,23 +61,10 @@ LISTENERS_MAX: Final = 256
 LIST_SECONDS: Final = 10.0
 """So long a list of tools waits for servers that start."""
 
-PAGE_TOOLS: Final = 250
-"""A list of more tools goes in pages."""
-
 _INSTRUCTIONS: Final = (
     "An agent that answers requests by planning in Python and calling tools of its own. Ask it in "
     "whole sentences; give session_id back to go on with a conversation."
 )
-
-
-@frozen
-class _Parked:
-    """Work that waits for its client: only the same call of the same caller goes on with it."""
-
-    work: Work
-    caller: Caller
-    name: str
-    arguments: JsonObject
 
 
 class _Listeners:
@@ -114,7 +98,7 @@ class _Listeners:
                 await session.send_tool_list_changed()
 
 
-class McpDoor:
+class McpDoor(AbstractAsyncContextManager["McpDoor"]):
     """Answers MCP clients with agents of a pool; `server` is run by a transport.
 
     `async with` bounds the calls that are worked on; runs and their pool end after it.
@@ -132,10 +116,9 @@ class McpDoor:
         self._list_seconds = list_seconds
         self._works_max = works_max
         self._parked_max = parked_max
-        self._pool = runs.pool
-        self._own = OwnTools(runs)
+        self._runs, self._pool = runs, runs.pool
         self._works: set[Work] = set()
-        self._parked: dict[str, _Parked] = {}
+        self._parked: dict[str, Work] = {}
         self._gateways: WeakKeyDictionary[Agent, Gateway] = WeakKeyDictionary()
         self._listeners: dict[Caller, _Listeners] = {}
         self.server = _AgentServer(
@@ -149,10 +132,7 @@ class McpDoor:
             on_subscriptions_listen=self._listen,
         )
 
-    async def __aenter__(self) -> "McpDoor":
-        """Nothing to wait for."""
-        return self
-
+    @override
     async def __aexit__(self, *_: object) -> None:
         """Stop every call, also those that wait for answers."""
         for listeners in self._listeners.values():
@@ -162,8 +142,7 @@ class McpDoor:
     async def _list_tools(
         self, request: Request, params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        caller = _caller(request)
-        tools = [tool.listed(name) for name, tool in OWN_TOOLS.items()]
+        caller, tools = _caller(request), [*OWN_TOOLS]
         try:
             if await self._has_gateway(caller):
                 async with self._pool.agent(caller.user, caller.profile) as agent:
@@ -172,7 +151,7 @@ class McpDoor:
             # The agent's own tools are there all the same; asked, they say what is wrong.
             log.warning("the tools of the servers can't be listed: %s", error)
         self._listeners.setdefault(caller, _Listeners()).note(request, tools)
-        return _page(tools, params.cursor if params is not None else None)
+        return ListToolsResult(tools=tools)
 
     async def _listen(
         self, request: Request, params: SubscriptionsListenRequestParams
@@ -183,89 +162,62 @@ class McpDoor:
     async def _call_tool(
         self, request: Request, params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult:
-        caller, client = _caller(request), Client(request)
-        arguments = params.arguments or {}
+        call = Call(_caller(request), params.name, params.arguments or {})
         if params.request_state is not None:
-            parked = self._parked.get(params.request_state)
-            if (
-                parked is None
-                or parked.work.is_attended
-                or (parked.caller, parked.name, parked.arguments)
-                != (caller, params.name, arguments)
-            ):
+            work = self._parked.get(params.request_state)
+            if work is None or work.call != call:
                 return failure("nothing waits for this answer any more; call the tool again")
-            work = parked.work
+            del self._parked[work.token]
             work.answer(params.input_responses or {})
+        elif len(self._works) >= self._works_max:
+            told = f"{self._works_max} calls are open, as many as may be; try again in a while"
+            return failure(told)
         else:
-            if len(self._works) >= self._works_max:
-                return failure(
-                    f"{self._works_max} calls are open, as many as may be; try again in a while"
-                )
-            work = self._begin(caller, client, params.name, arguments, _execution(request, caller))
-        result = await work.attend(client)
-        if result is not None:
-            self._parked.pop(work.token, None)
-            return result
-        await self._park(_Parked(work, caller, params.name, arguments))
-        return InputRequiredResult(input_requests=work.questions, request_state=work.token)
+            execution = _execution(request, call.caller)
+            work = Work(lambda work: self._result(work, execution), call, request)
+            self._works.add(work)
+            work.task.add_done_callback(lambda _: self._forget(work))
+        result = await work.attend(request)
+        if isinstance(result, InputRequiredResult):
+            self._parked[work.token] = work
+            while len(self._parked) > self._parked_max:
+                await self._parked.pop(next(iter(self._parked))).stop()
+        return result
 
-    def _begin(
-        self,
-        caller: Caller,
-        client: Client,
-        name: str,
-        arguments: JsonObject,
-        execution: ExecutionContext,
-    ) -> Work:
-        async def do(work: Work) -> CallToolResult:
-            try:
-                if name in OWN_TOOLS:
-                    return await self._own.call(work, caller, name, arguments, execution)
-                if JOINT in name and await self._has_gateway(caller):
-                    async with self._pool.agent(caller.user, caller.profile) as agent:
-                        return await self._gateway(agent, caller).call(name, arguments, work)
-                near = " or ".join(near_names(name, OWN_TOOLS))
-                meant = f"did you mean {near}?" if near else f"there are: {', '.join(OWN_TOOLS)}"
-                return failure(f"there is no tool '{name[:80]}'; {meant}")
-            except (CortexError, SettingsError, Busy) as error:
-                return failure(self._pool.setting.redactor.text(str(error)))
-            except Exception:
-                log.exception("a tool call of an MCP client failed")
-                return failure("the agent failed, by a mistake of its own; its log has the details")
+    def _forget(self, work: Work) -> None:
+        self._works.discard(work)
+        self._parked.pop(work.token, None)
 
-        work = Work(do, client)
-        self._works.add(work)
-        work.task.add_done_callback(lambda _: self._works.discard(work))
-        return work
-
-    async def _park(self, parked: _Parked) -> None:
-        """Keep it until its client comes back; of too many, the oldest ends."""
-        for token in [token for token, each in self._parked.items() if each.work.is_done]:
-            del self._parked[token]
-        self._parked[parked.work.token] = parked
-        while len(self._parked) > self._parked_max:
-            await self._parked.pop(next(iter(self._parked))).work.stop()
+    async def _result(self, work: Work, execution: ExecutionContext) -> CallToolResult:
+        """What a call gives; what is wrong with it is a result too."""
+        caller = work.call.caller
+        try:
+            if JOINT in work.call.name and await self._has_gateway(caller):
+                async with self._pool.agent(caller.user, caller.profile) as agent:
+                    return await self._gateway(agent, caller).call(work)
+            return await call_own(self._runs, work, execution)
+        except Exception as error:
+            problem = problem_of(error)
+            if problem.kind == "bug":
+                log.exception("a bug in Cortex-R; trace %s", execution.trace_id)
+                return failure(f"a bug in Cortex-R; its log tells of trace {execution.trace_id}")
+            return failure(self._pool.setting.redactor.text(problem.detail))
 
     async def _has_gateway(self, caller: Caller) -> bool:
         setting = await asyncio.to_thread(self._pool.setting_of, caller.user, caller.profile)
         return setting.profile.service.gateway
 
     def _gateway(self, agent: Agent, caller: Caller) -> Gateway:
-        if (gateway := self._gateways.get(agent)) is not None:
-            return gateway
+        if (known := self._gateways.get(agent)) is not None:
+            return known
         gateway = self._gateways[agent] = Gateway(agent, self._list_seconds)
-        agent.on_tools = self._telling(gateway, caller)
-        return gateway
 
-    def _telling(
-        self, gateway: Gateway, caller: Caller
-    ) -> Callable[[str], Coroutine[None, None, None]]:
         async def tell(server: str) -> None:
             if (listeners := self._listeners.get(caller)) is not None:
-                own = [tool.listed(name) for name, tool in OWN_TOOLS.items()]
-                await listeners.tell([*own, *gateway.known_tools()])
+                await listeners.tell([*OWN_TOOLS, *gateway.known_tools()])
 
-        return tell
+        agent.on_tools = tell
+        return gateway
 
 
 class _AgentServer(Server[None]):
@@ -310,17 +262,3 @@ def _execution(request: Request, caller: Caller) -> ExecutionContext:
         user=caller.user.name,
         profile=caller.profile,
     )
-
-
-def _page(tools: list[Tool], cursor: str | None) -> ListToolsResult:
-    """The part of the list that begins where the cursor says.
-
-    Raises:
-        MCPError: it is none of ours.
-    """
-    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
-        raise MCPError(INVALID_PARAMS, "the cursor is not one that this server gave")
-    begin_at = int(cursor or 0)
-    end = begin_at + PAGE_TOOLS
-    more = str(end) if end < len(tools) else None
-    return ListToolsResult(tools=tools[begin_at:end], next_cursor=more)

@@ -16,9 +16,15 @@ from mcp_types import (
 
 from core.base.frozen import frozen
 from core.base.text import shorten
-from core.mcp.form import Choice, FormError, FormField, read_form
+from core.errors import UsageError
+from core.mcp.form import FormField, read_form
 from core.values import Json, JsonObject
-from modules.service.questions import TEXT_CHARACTERS_MAX, PersonAnswer, PersonQuestion
+from modules.service.questions import (
+    TEXT_CHARACTERS_MAX,
+    PersonAnswer,
+    PersonQuestion,
+    check_answer,
+)
 
 ANSWER: Final = "answer"
 """The one field of a question that is no form."""
@@ -60,78 +66,56 @@ def elicitation_of(question: PersonQuestion, means: Means, *, has_ids: bool) -> 
 
 def answer_of(question: PersonQuestion, reply: ElicitResult, means: Means) -> PersonAnswer | None:
     """What the person said; None where there is no answer, or none that fits the question."""
-    if reply.action == "cancel":
-        return None
-    if reply.action == "decline":
-        return PersonAnswer(declined=True)
+    if reply.action != "accept":
+        return PersonAnswer(declined=True) if reply.action == "decline" else None
     given = reply.content or {}
     if question.kind == "form":
-        return _filled_in(question.form, {name: _json(value) for name, value in given.items()})
-    if question.url is not None and means.pages:
-        return PersonAnswer("done")
-    said = given.get(ANSWER)
-    if not isinstance(said, str) or (question.options and said not in question.options):
+        content: JsonObject = {}
+        for field in read_form(question.form):
+            if (value := given.get(field.name)) is not None:
+                content[field.name] = [*value] if isinstance(value, list) else value
+        answer = PersonAnswer(content=content)
+    elif question.url is not None and means.pages:
+        answer = PersonAnswer("done")
+    elif isinstance(said := given.get(ANSWER), str):
+        answer = PersonAnswer(shorten(said, TEXT_CHARACTERS_MAX))
+    else:
         return None
-    return PersonAnswer(shorten(said, TEXT_CHARACTERS_MAX))
+    try:
+        check_answer(question, answer)
+    except UsageError:
+        return None
+    return answer
 
 
 def _schema(question: PersonQuestion) -> JsonObject:
     """The form that a question is: its own fields, or one field for the answer."""
     if question.kind == "form":
-        fields = _fields(question.form)
+        fields = read_form(question.form)
         required: list[Json] = [field.name for field in fields if field.required]
         properties: JsonObject = {field.name: _property(field) for field in fields}
         return {"type": "object", "properties": properties, "required": required}
-    choices = tuple(Choice(value, words) for value, words in question.options.items())
-    field = FormField(ANSWER, "Answer", "", True, "choice" if choices else "text", {}, choices)
-    shown: JsonObject = {**_property(field), "type": "string"}
-    if question.default is not None and (not choices or question.default in question.options):
+    shown: JsonObject = {"type": "string", "title": "Answer"}
+    if question.options:
+        shown |= {"enum": [*question.options], "enumNames": [*question.options.values()]}
+    if question.default is not None and question.default in (
+        question.options or [question.default]
+    ):
         shown["default"] = question.default
     return {"type": "object", "properties": {ANSWER: shown}, "required": [ANSWER]}
 
 
 def _property(field: FormField) -> JsonObject:
     """One field as the protocol spells it; titles of choices as clients of every revision do."""
+    spelled: JsonObject = {**field.limits, "title": field.title}
     values: list[Json] = [choice.value for choice in field.choices]
-    titles: list[Json] = [choice.title for choice in field.choices]
-    spelled: JsonObject = {}
-    match field.kind:
-        case "choice":
-            spelled = {"type": "string", "enum": values}
-            if titles != values:
-                spelled["enumNames"] = titles
-        case "choices":
-            spelled = {**field.limits, "items": {"type": "string", "enum": values}}
-        case "yes or no":
-            spelled = {"type": "boolean"}
-        case _:
-            spelled = dict(field.limits)
-    spelled["title"] = field.title
+    if field.kind == "choice":
+        titles: list[Json] = [choice.title for choice in field.choices]
+        spelled |= {"type": "string"} | ({"enumNames": titles} if titles != values else {})
+    elif field.kind == "choices":
+        spelled["items"] = {"type": "string", "enum": values}
     if field.description:
         spelled["description"] = field.description
     if field.default is not None:
         spelled["default"] = field.default
     return spelled
-
-
-def _filled_in(form: JsonObject, given: JsonObject) -> PersonAnswer | None:
-    """The values that the form asks for; None where one does not fit, or is missing."""
-    fields = _fields(form)
-    content = {field.name: given[field.name] for field in fields if field.name in given}
-    for field in fields:
-        if field.name in content and not field.fits(content[field.name]):
-            return None
-        if field.required and field.name not in content:
-            return None
-    return PersonAnswer(content=content)
-
-
-def _fields(form: JsonObject) -> tuple[FormField, ...]:
-    try:
-        return read_form(form)
-    except FormError:  # it was read before it became a question
-        return ()
-
-
-def _json(value: str | int | float | bool | list[str] | None) -> Json:
-    return [*value] if isinstance(value, list) else value

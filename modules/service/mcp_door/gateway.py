@@ -9,38 +9,20 @@ import asyncio
 import re
 from collections.abc import Iterable
 from contextlib import nullcontext
+from dataclasses import asdict
 from hashlib import blake2b
-from typing import Final, assert_never
+from typing import Final
 
-from mcp_types import (
-    AudioContent,
-    BlobResourceContents,
-    CallToolResult,
-    EmbeddedResource,
-    ImageContent,
-    ResourceLink,
-    TextContent,
-    TextResourceContents,
-    Tool,
-    ToolAnnotations,
-)
+from mcp_types import CallToolResult, Tool, ToolAnnotations
 from mcp_types import ContentBlock as McpBlock
+from pydantic import TypeAdapter
 
 from core.errors import CallRefused, ServerError
 from core.provenance.guard import Provenance, ProvenanceGuard
 from core.provenance.known import Known, provenance_policy
 from core.provenance.permissions import Permissions
-from core.tools.content import (
-    AudioBlock,
-    ContentBlock,
-    ImageBlock,
-    LinkBlock,
-    ResourceBlock,
-    TextBlock,
-    ToolResult,
-)
+from core.tools.content import ContentBlock, LinkBlock, ResourceBlock, ToolResult
 from core.tools.spec import ToolSpec
-from core.values import JsonObject
 from modules.service.agents import Agent
 from modules.service.mcp_door.work import Work, failure
 from modules.service.questions import PersonQuestions
@@ -57,6 +39,7 @@ NOBODY_THERE: Final = (
 )
 """Behind the reason of a refusal."""
 
+_BLOCK: Final = TypeAdapter[McpBlock](McpBlock)
 _DIGEST_BYTES: Final = 4
 _NOT_IN_NAMES: Final = re.compile("[^a-zA-Z0-9_-]")
 
@@ -92,7 +75,7 @@ class Gateway:
         """Those that are known without asking any server."""
         return [_lent(name, tool) for name, tool in self._by_name().items()]
 
-    async def call(self, name: str, arguments: JsonObject, work: Work) -> CallToolResult:
+    async def call(self, work: Work) -> CallToolResult:
         """What a server gives for a call; its person is asked where leave is needed.
 
         Raises:
@@ -100,13 +83,14 @@ class Gateway:
             ServerError: the server did not start, died, or did not answer in time.
         """
         dispatcher, setting = self._agent.dispatcher, self._agent.setting
+        name = work.call.name
         if (tool := self._by_name().get(name)) is None:
             await dispatcher.initialize()
             tool = self._by_name().get(name)
         if tool is None:
             raise CallRefused(f"there is no tool '{name[:80]}'; list the tools again")
         dispatcher.begin_run()
-        arguments = tool.bind_raw(arguments)
+        arguments = tool.bind_raw(work.call.arguments)
         questions = None
         if work.put_question is not None:
             seconds = setting.profile.team.ask_seconds
@@ -117,13 +101,10 @@ class Gateway:
         if (reason := await guard.refusal(tool, arguments)) is not None:
             raise CallRefused(reason if leave is not None else f"{reason}; {NOBODY_THERE}")
 
-        def tell(done: float, total: float | None, message: str | None) -> None:
-            work.tell(message or f"{done:g}{'' if total is None else f' of {total:g}'}")
-
         with self._agent.calling(tool.server, questions):
             await dispatcher.prepare(tool)
             try:
-                result = await dispatcher.send(tool, arguments, tell)
+                result = await dispatcher.send(tool, arguments, work.tell_progress)
             except ServerError:
                 guard.note_failure(tool)
                 raise
@@ -176,21 +157,15 @@ def _handed_on(tool: ToolSpec, result: ToolResult) -> CallToolResult:
 
 
 def _block(block: ContentBlock) -> McpBlock:
+    """A block as the protocol has it."""
+    held = {"type": block.type, **asdict(block)}
     match block:
-        case TextBlock(text=text):
-            return TextContent(text=text)
-        case ImageBlock(data=data, mime_type=kind):
-            return ImageContent(data=data, mime_type=kind)
-        case AudioBlock(data=data, mime_type=kind):
-            return AudioContent(data=data, mime_type=kind)
-        case ResourceBlock(uri=uri, text=text, data=data, mime_type=kind):
-            if data is not None:
-                held = BlobResourceContents(uri=uri, blob=data, mime_type=kind)
-                return EmbeddedResource(resource=held)
-            return EmbeddedResource(
-                resource=TextResourceContents(uri=uri, text=text or "", mime_type=kind)
-            )
-        case LinkBlock(uri=uri, name=name, text=text, mime_type=kind, size=size):
-            return ResourceLink(uri=uri, name=name, description=text, mime_type=kind, size=size)
+        case ResourceBlock(text=None):
+            held["resource"] = {**held, "blob": block.data}
+        case ResourceBlock():
+            held["resource"] = held.copy()
+        case LinkBlock():
+            held["description"] = block.text
         case _:
-            assert_never(block)
+            pass
+    return _BLOCK.validate_python(held, by_name=True)

@@ -1,22 +1,21 @@
-"""The door over Streamable HTTP: a route for a web server, `/mcp` say.
+"""The door over Streamable HTTP: what a web server has at a path, `/mcp` say.
 
 Who calls, and whether it may, is the web server's to know; so are Host, Origin and CORS.
 """
 
-from collections.abc import Callable
-from contextlib import AsyncExitStack
-from types import TracebackType
-from typing import Final, Self
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from core.base.frozen import frozen
-from modules.service.mcp_door.asking import Caller
 from modules.service.mcp_door.door import CALLER, McpDoor
+from modules.service.mcp_door.work import Caller
+from modules.service.served.runs import Draining
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 """A larger request gets 413."""
@@ -27,53 +26,56 @@ CONNECTIONS_MAX: Final = 1_000
 IDLE_SECONDS: Final = 30 * 60.0
 """One that is not used for so long ends; its client begins anew."""
 
+LAST_WORDS_SECONDS: Final = 2.0
+"""So long the ends of calls may take to be sent."""
+
 
 class McpHttp:
-    """Requests to `/mcp`; `async with` bounds the connections, and the door's calls."""
+    """An ASGI application; `caller_of` says who calls, who may."""
 
-    def __init__(self, door: McpDoor) -> None:
+    def __init__(self, door: McpDoor, caller_of: Callable[[Scope], Caller]) -> None:
         """Open nothing."""
         self._door = door
+        self._caller_of = caller_of
         self._manager = StreamableHTTPSessionManager(
             door.server,
             session_idle_timeout=IDLE_SECONDS,
             max_request_body_size=BODY_BYTES_MAX,
             max_sessions=CONNECTIONS_MAX,
         )
-        self._stack = AsyncExitStack()
+        self._requests: set[asyncio.Task[object]] = set()
+        self._has_ended = False
 
-    async def __aenter__(self) -> Self:
-        """Take requests from now on; ends in the task that it was entered in."""
-        await self._stack.enter_async_context(self._door)
-        await self._stack.enter_async_context(self._manager.run())
-        return self
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Within the `with`, requests are taken.
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End all connections, and what is answered on them."""
-        await self._stack.aclose()
-
-    def route(self, path: str, caller_of: Callable[[Scope], Caller]) -> Route:
-        """What answers below a path; `caller_of` says who calls, who may."""
-        return Route(path, _Endpoint(self, caller_of))
-
-    async def handle(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request of somebody who may call; one user never gets at another's session."""
-        token = AccessToken(token="", client_id=f"{caller.user.name}/{caller.profile}", scopes=[])
-        named = {**scope, "user": AuthenticatedUser(token), CALLER: caller}
-        await self._manager.handle_request(named, receive, send)
-
-
-@frozen
-class _Endpoint:
-    """Takes requests of every method, which an ASGI application does and a function does not."""
-
-    http: McpHttp
-    caller_of: Callable[[Scope], Caller]
+        With it the door's calls end, and when that is told, all connections.
+        """
+        async with self._manager.run():
+            try:
+                async with self._door:
+                    try:
+                        yield
+                    finally:
+                        self._has_ended = True
+            finally:
+                if self._requests:
+                    await asyncio.wait(self._requests, timeout=LAST_WORDS_SECONDS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.http.handle(self.caller_of(scope), scope, receive, send)
+        """Answer one request of somebody who may call; one user never gets at another's session.
+
+        Raises:
+            Draining: it comes too late.
+        """
+        if self._has_ended:
+            raise Draining("the service ends; try again in a while")
+        caller = self._caller_of(scope)
+        token = AccessToken(token="", client_id=f"{caller.user.name}/{caller.profile}", scopes=[])
+        named = {**scope, "user": AuthenticatedUser(token), CALLER: caller}
+        task = asyncio.current_task()
+        if task is not None and scope["method"] == "POST":  # GET waits for what may never come
+            self._requests.add(task)
+            task.add_done_callback(self._requests.discard)
+        await self._manager.handle_request(named, receive, send)

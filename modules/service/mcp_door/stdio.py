@@ -4,11 +4,8 @@ The SDK's own transport can't be cancelled while it waits for stdin, and takes l
 """
 
 import logging
-import os
-import sys
 import time
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from typing import BinaryIO, Final
 
@@ -21,6 +18,7 @@ from pydantic import ValidationError
 
 from modules.service.agents import AgentSetting
 from modules.service.mcp_door.door import McpDoor
+from modules.service.own_stdio import next_line, take_stdio
 from modules.service.pool import AgentPool
 from modules.service.served.runs import Runs
 
@@ -56,30 +54,14 @@ async def serve_stdio(door: McpDoor) -> None:
             return
         both.cancel_scope.cancel()
 
-    with _own_streams() as (stdin, stdout):
-        async with anyio.create_task_group() as both:
-            both.start_soon(_read, stdin, sends_in)
-            both.start_soon(write, stdout)
-            await server.run(received, sends_out, server.create_initialization_options())
-            with anyio.move_on_after(WRITE_SECONDS):
-                await is_written.wait()
-            both.cancel_scope.cancel()
-
-
-@contextmanager
-def _own_streams() -> Generator[tuple[BinaryIO, BinaryIO]]:
-    """Stdin and stdout for the protocol alone.
-
-    Whatever else reads descriptor 0 meanwhile, here or in a child, finds it empty; what it writes
-    to descriptor 1 goes to stderr. They stay so: the process ends soon after.
-    """
-    sys.stdout.flush()
-    stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    yield stdin, stdout
+    stdin, stdout = take_stdio()
+    async with anyio.create_task_group() as both:
+        both.start_soon(_read, stdin, sends_in)
+        both.start_soon(write, stdout)
+        await server.run(received, sends_out, server.create_initialization_options())
+        with anyio.move_on_after(WRITE_SECONDS):
+            await is_written.wait()
+        both.cancel_scope.cancel()
 
 
 async def _read(
@@ -98,10 +80,8 @@ async def _read(
 
 def _line_of(stdin: BinaryIO) -> bytes:
     """The next line that is not too long; empty at the end."""
-    while len(line := stdin.readline(LINE_BYTES_MAX + 1)) > LINE_BYTES_MAX:
+    while len(line := next_line(stdin, LINE_BYTES_MAX)) > LINE_BYTES_MAX:
         log.warning("a message of over %d bytes is passed over", LINE_BYTES_MAX)
-        while line and not line.endswith(b"\n"):
-            line = stdin.readline(LINE_BYTES_MAX)
     return line
 
 

@@ -16,12 +16,15 @@ import anyio
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
-from mcp_types import CallToolResult, ElicitResult, InputRequests, InputResponses, TextContent
+from mcp_types import CallToolResult, ElicitResult, InputRequests, InputRequiredResult, TextContent
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from core.base.frozen import frozen
 from core.base.text import one_line
+from core.values import JsonObject
 from modules.service.mcp_door.elicitation import answer_of, elicitation_of, means_of
+from modules.service.pool import DEFAULT_PROFILE, User
 from modules.service.questions import PersonAnswer, PersonQuestion, PutQuestion
 
 Request: TypeAlias = ServerRequestContext[None]
@@ -43,39 +46,28 @@ TOKEN_BYTES: Final = 24
 """Nobody guesses the name of work that waits for answers."""
 
 
-class Client:
-    """Who made one request: told of progress, and asked on behalf of the person behind it."""
+@frozen
+class Caller:
+    """Whose client it is, and by which profile it is answered."""
 
-    def __init__(self, request: Request) -> None:
-        """Look at what the client can do."""
-        self._session = request.session
-        self._request_id = request.request_id
-        self._told = 0
-        self.means = means_of(request.session.client_capabilities)
-        self.is_modern = request.protocol_version in MODERN_PROTOCOL_VERSIONS
+    user: User = User()
+    profile: str = DEFAULT_PROFILE
 
-    async def tell(self, text: str) -> None:
-        """Report progress, where the client wants to hear of it."""
-        self._told += 1
-        await self._session.report_progress(self._told, None, text)
 
-    async def put(self, question: PersonQuestion) -> PersonAnswer | None:
-        """Ask the person now; None where the client fails, or sends nonsense."""
-        try:
-            reply = await self._session.send_request(
-                elicitation_of(question, self.means, has_ids=True),
-                ElicitResult,
-                metadata=ServerMessageMetadata(related_request_id=self._request_id),
-            )
-        except (MCPError, ValidationError, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            return None
-        return answer_of(question, reply, self.means)
+@frozen
+class Call:
+    """What is called, and by whom: answers are taken for the same call alone."""
+
+    caller: Caller
+    name: str
+    arguments: JsonObject
 
 
 class Work:
-    """One call; begins at once.
+    """The work for one call; begins at once.
 
     Attributes:
+        call: what is worked on.
         token: names it to the client that comes back with answers.
         put_question: asks the client's person; None where nobody is there.
         interrupt: stops it in good order, or says that it can't yet.
@@ -84,41 +76,38 @@ class Work:
     """
 
     def __init__(
-        self, do: Callable[["Work"], Coroutine[None, None, CallToolResult]], client: Client
+        self,
+        do: Callable[["Work"], Coroutine[None, None, CallToolResult]],
+        call: Call,
+        request: Request,
     ) -> None:
+        self.call = call
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
-        self.put_question: PutQuestion | None = None
-        if client.means.forms:
-            self.put_question = self._park if client.is_modern else client.put
         self.interrupt: Callable[[], bool] = lambda: False
         self.is_attended = False
-        self._means = client.means
+        self._request = request
+        self._means = means_of(request.session.client_capabilities)
+        self.put_question: PutQuestion | None = None
+        if self._means.forms:
+            is_modern = request.protocol_version in MODERN_PROTOCOL_VERSIONS
+            self.put_question = self._park if is_modern else self._put
         self._told: deque[str] = deque(maxlen=TOLD_MAX)
+        self._number_told = 0
         self._asked: dict[str, tuple[PersonQuestion, asyncio.Future[PersonAnswer | None]]] = {}
         self._changed = asyncio.Event()
         self.task = asyncio.create_task(do(self))
         self.task.add_done_callback(lambda _: self._changed.set())
-
-    @property
-    def is_done(self) -> bool:
-        """Whether it has ended."""
-        return self.task.done()
-
-    @property
-    def questions(self) -> InputRequests:
-        """What waits for an answer, by id."""
-        return {
-            id_: elicitation_of(question, self._means, has_ids=False)
-            for id_, (question, answer) in self._asked.items()
-            if not answer.done()
-        }
 
     def tell(self, text: str) -> None:
         """Have the client told something; never waits."""
         self._told.append(one_line(text, MESSAGE_CHARACTERS))
         self._changed.set()
 
-    def answer(self, responses: InputResponses | Mapping[str, object]) -> None:
+    def tell_progress(self, done: float, total: float | None, message: str | None) -> None:
+        """Hand on what a server says of its progress (`core.mcp.hooks.OnProgress`)."""
+        self.tell(message or f"{done:g}{'' if total is None else f' of {total:g}'}")
+
+    def answer(self, responses: Mapping[str, object]) -> None:
         """Take answers to open questions; others are passed over."""
         for id_, reply in responses.items():
             if id_ in self._asked and isinstance(reply, ElicitResult):
@@ -126,22 +115,32 @@ class Work:
                 if not answer.done():
                     answer.set_result(answer_of(question, reply, self._means))
 
-    async def attend(self, client: Client) -> CallToolResult | None:
-        """Tell the client what goes on up to the end; None where answers are needed first.
+    async def attend(self, request: Request) -> CallToolResult | InputRequiredResult:
+        """Tell the client what goes on, up to the end or to questions.
 
         Whoever stops waiting stops the work.
         """
-        self.is_attended = True
+        self._request, self.is_attended = request, True
         try:
             while True:
                 self._changed.clear()
-                is_done = self.is_done
+                is_done = self.task.done()
                 while self._told:
-                    await client.tell(self._told.popleft())
+                    self._number_told += 1
+                    await request.session.report_progress(
+                        self._number_told, None, self._told.popleft()
+                    )
                 if is_done:
-                    return self._result()
-                if self.questions:
-                    return None
+                    if self.task.cancelled():
+                        return failure("the call was stopped before it had a result; call again")
+                    return self.task.result()
+                asked: InputRequests = {
+                    id_: elicitation_of(question, self._means, has_ids=False)
+                    for id_, (question, answer) in self._asked.items()
+                    if not answer.done()
+                }
+                if asked:
+                    return InputRequiredResult(input_requests=asked, request_state=self.token)
                 await asyncio.wait({self.task}, timeout=TELL_EVERY_SECONDS)
                 await self._changed.wait()
         except asyncio.CancelledError:
@@ -153,12 +152,24 @@ class Work:
 
     async def stop(self) -> None:
         """End it, in good order if it can; bounded."""
-        if not self.is_done and not self.interrupt():
+        if not self.task.done() and not self.interrupt():
             self.task.cancel()
         _, left = await asyncio.wait({self.task}, timeout=STOP_SECONDS)
         if left:
             self.task.cancel()
             await asyncio.wait({self.task}, timeout=STOP_SECONDS)
+
+    async def _put(self, question: PersonQuestion) -> PersonAnswer | None:
+        """Ask the person now; None where the client fails, or sends nonsense."""
+        try:
+            reply = await self._request.session.send_request(
+                elicitation_of(question, self._means, has_ids=True),
+                ElicitResult,
+                metadata=ServerMessageMetadata(related_request_id=self._request.request_id),
+            )
+        except (MCPError, ValidationError, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            return None
+        return answer_of(question, reply, self._means)
 
     async def _park(self, question: PersonQuestion) -> PersonAnswer | None:
         """Wait until the client comes back with the answer; if it never does, end the work."""
@@ -171,11 +182,6 @@ class Work:
             del self._asked[question.id]
             if not self.is_attended and not self.interrupt():
                 self.task.cancel()
-
-    def _result(self) -> CallToolResult:
-        if self.task.cancelled():
-            return failure("the call was stopped before it had a result; call the tool again")
-        return self.task.result()
 
 
 def failure(reason: str) -> CallToolResult:

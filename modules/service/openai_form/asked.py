@@ -1,24 +1,34 @@
 """What a body of `POST /v1/chat/completions` asks of the agent.
 
-Fields that would change what a client relies on, and that the agent has no use for, are refused:
-tools of the client, several answers, probabilities, sound. Fields that tune a model are ignored,
-as the profile says how plans are written; `docs/openai.md` lists both.
+Fields that would change what a client relies on, and that the agent has no use for, are refused.
+Fields that tune a model are ignored, as the profile says how plans are written; `docs/openai.md`
+lists both.
 """
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Final, Literal, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, Tag, ValidationError
-from pydantic.types import Discriminator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import from_json
 
 from core.base.frozen import frozen
+from core.base.json_text import at_once, excess
 from core.base.text import one_line
 from core.errors import UsageError
+from core.tools.json_schema import as_object
 from core.turn import Exchange
 from core.values import Json, JsonObject
 from modules.planning.answer_schema import SCHEMA_BYTES_MAX, AnswerSchema
-from modules.service.openai_form.errors import Refused
+from modules.service.openai_form.errors import Unfit
+from modules.service.wrong_fields import place_of, wrong_fields
 from modules.session.request import MAX_REQUEST_CHARACTERS, clean_text
 
 MESSAGES_MAX: Final = 2_000
@@ -33,107 +43,99 @@ INSTRUCTIONS_CHARACTERS_MAX: Final = 32_000
 STOPS_MAX: Final = 4
 """As many as OpenAI takes."""
 
-ERROR_CHARACTERS: Final = 300
+_OWN_TOOLS: Final = "the agent calls tools of its own, so turn off those of your program"
 
-_CHOICES: Final = ("content", "stop", "schema")
-"""Behind these fields Pydantic names the form that it took."""
+_NOT_DONE: Final[Mapping[str, tuple[str, Sequence[Json]]]] = {
+    "tools": (_OWN_TOOLS, [None, []]),
+    "functions": (_OWN_TOOLS, [None, []]),
+    "n": ("there is one answer to a request", [None, 1]),
+    "logprobs": ("an answer has no probabilities", [None, False]),
+    "top_logprobs": ("an answer has no probabilities", [None, 0]),
+    "modalities": ("answers are texts", [None, [], ["text"]]),
+    "audio": ("answers are texts", [None]),
+}
+"""Why a field is refused, and the values of it that ask for nothing."""
 
 
-class _Part(BaseModel):
+class _Read(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class TextPart(_Part):
-    """A text of a message."""
-
-    type: Literal["text"]
-    text: str
-
-
-class RefusalPart(_Part):
-    """Why an earlier answer was none."""
-
-    type: Literal["refusal"]
-    refusal: str
-
-
-class ImageUrl(_Part):
+class ImageUrl(_Read):
     """Where a picture is; only `data:` is taken."""
 
     url: str
 
 
-class ImagePart(_Part):
-    """A picture of a message."""
+class Part(_Read):
+    """A part of a message: the field that its type names."""
 
-    type: Literal["image_url"]
-    image_url: ImageUrl
+    type: Literal["text", "refusal", "image_url"]
+    text: str | None = None
+    refusal: str | None = None
+    image_url: ImageUrl | None = None
 
-
-Part: TypeAlias = Annotated[TextPart | RefusalPart | ImagePart, Field(discriminator="type")]
-
-
-def _form_of(content: object) -> str:
-    return "parts" if isinstance(content, list) else "text"
-
-
-Content: TypeAlias = Annotated[
-    Annotated[str, Tag("text")] | Annotated[list[Part], Tag("parts")], Discriminator(_form_of)
-]
+    @model_validator(mode="after")
+    def _is_whole(self) -> "Part":
+        if getattr(self, self.type) is None:
+            raise ValueError(f"lacks `{self.type}`")
+        return self
 
 
-class Message(_Part):
+def _parts(content: Json) -> Json:
+    """A text is one part, and no content none."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if content is not None and not isinstance(content, list):
+        raise ValueError("must be a text, or a list of parts")
+    return content or []
+
+
+class Message(_Read):
     """One message of the conversation."""
 
-    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: Content | None = None
+    role: Literal["system", "developer", "user", "assistant"]
+    content: Annotated[list[Part], BeforeValidator(_parts)] = Field(default_factory=list[Part])
     refusal: str | None = None
 
     @property
     def text(self) -> str:
         """Its texts, a line break between them."""
-        if isinstance(self.content, str):
-            return self.content
-        texts: list[str] = []
-        for part in self.content or ():
-            match part:
-                case TextPart():
-                    texts.append(part.text)
-                case RefusalPart():
-                    texts.append(part.refusal)
-                case ImagePart():
-                    pass
-        return "\n".join(texts) if self.content is not None else self.refusal or ""
+        texts = [part.text or part.refusal or "" for part in self.content if not part.image_url]
+        return clean_text("\n".join(texts) or self.refusal or "")
 
     @property
-    def images(self) -> list[str]:
+    def images(self) -> tuple[str, ...]:
         """The addresses of its pictures."""
-        parts = self.content if isinstance(self.content, list) else ()
-        return [part.image_url.url for part in parts if isinstance(part, ImagePart)]
+        return tuple(part.image_url.url for part in self.content if part.image_url is not None)
 
 
-class StreamOptions(_Part):
+class StreamOptions(_Read):
     """What a stream tells beside the answer."""
 
     include_usage: bool | None = None
 
 
-class JsonSchemaFormat(_Part):
+class JsonSchemaFormat(_Read):
     """The form of an answer, by its schema."""
 
     name: str = Field(default="schema", max_length=200)
     schema_: JsonObject | bool = Field(default=True, alias="schema")
 
 
-class ResponseFormat(_Part):
+class ResponseFormat(_Read):
     """The form that an answer must have."""
 
     type: Literal["text", "json_object", "json_schema"]
     json_schema: JsonSchemaFormat | None = None
 
 
-class Body(_Part):
-    """The fields that are looked at; all others are ignored."""
+def _texts(stop: Json) -> Json:
+    return [stop] if isinstance(stop, str) else stop or []
+
+
+class Body(_Read):
+    """The fields that are looked at; those of `_NOT_DONE` are refused, all others ignored."""
 
     model: str
     messages: list[Message] = Field(min_length=1, max_length=MESSAGES_MAX)
@@ -141,14 +143,9 @@ class Body(_Part):
     stream_options: StreamOptions | None = None
     include_reasoning: bool | None = None
     response_format: ResponseFormat | None = None
-    stop: str | list[str] | None = None
-    n: int | None = None
-    tools: list[Json] | None = None
-    functions: list[Json] | None = None
-    logprobs: bool | None = None
-    top_logprobs: int | None = None
-    modalities: list[str] | None = None
-    audio: JsonObject | None = None
+    stop: Annotated[list[str], BeforeValidator(_texts), Field(max_length=STOPS_MAX)] = Field(
+        default_factory=list[str]
+    )
 
 
 @frozen
@@ -156,139 +153,87 @@ class Asked:
     """What is asked of the agent.
 
     Attributes:
-        model: the name of the model, as the client gave it.
+        body: as it came, checked.
         request: the last message of the user.
         history: the exchanges before it.
         instructions: the system and developer messages.
-        images: `data:` addresses of pictures, oldest first; how many are the last message's own.
-        own_images: so many of the last of them came with the last message.
-        is_stream: the answer is to come as a stream.
-        tells_usage: the stream tells at its end what was used.
-        tells_steps: the steps of the run are told as reasoning.
+        images: `data:` addresses of pictures of the last message.
+        earlier_images: those of the messages before, oldest first.
         schema: what the answer has to validate against.
-        stops: the answer ends before the first of these texts.
     """
 
-    model: str
+    body: Body
     request: str
     history: tuple[Exchange, ...] = ()
     instructions: str = ""
     images: tuple[str, ...] = ()
-    own_images: int = 0
-    is_stream: bool = False
-    tells_usage: bool = False
-    tells_steps: bool = False
+    earlier_images: tuple[str, ...] = ()
     schema: AnswerSchema | None = None
-    stops: tuple[str, ...] = ()
 
 
-def read_asked(value: Json) -> Asked:
+def read_asked(data: bytes) -> Asked:
     """What a body asks; takes a while for a long one.
 
     Raises:
-        Refused: it can't be answered; the error says what of it, and why.
+        Unfit: it can't be answered; the error says what of it, and why.
     """
+    if (surplus := at_once(excess(data))) is not None:
+        raise Unfit(f"the body holds {surplus}; send less")
     try:
-        body = Body.model_validate(value)
+        value: Json = from_json(data, allow_inf_nan=False)
+    except ValueError as error:
+        raise Unfit(f"the body is no JSON: {error}", code="invalid_json") from None
+    for param, (why, harmless) in _NOT_DONE.items():
+        if as_object(value).get(param) not in harmless:
+            raise Unfit(f"{why}; leave out '{param}'", param, "unsupported_parameter")
+    try:
+        return _asked(Body.model_validate(value))
     except ValidationError as error:
-        raise _misfit(error) from None
-    _refuse_what_is_not_done(body)
-    return _asked(body)
-
-
-def _misfit(error: ValidationError) -> Refused:
-    """The first of what is wrong."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    place, before = "", None
-    for step in first["loc"]:
-        is_choice = before in _CHOICES or (isinstance(before, int) and "content" in place)
-        if isinstance(step, int):
-            place += f"[{step}]"
-        elif not is_choice:
-            place += f".{step}"
-        before = step
-    place = one_line(place.removeprefix("."), ERROR_CHARACTERS)
-    where = f"{place}: " if place else "the body is no object of the API: "
-    return Refused(400, f"{where}{one_line(first['msg'], ERROR_CHARACTERS)}", place or None)
-
-
-def _refuse_what_is_not_done(body: Body) -> None:
-    is_sound = body.audio is not None or any(kind != "text" for kind in body.modalities or ())
-    refusals = {
-        "tools": (bool(body.tools), "the agent calls tools of its own; leave out 'tools'"),
-        "functions": (bool(body.functions), "the agent calls tools of its own; leave it out"),
-        "n": (body.n not in (None, 1), "there is one answer to a request; leave out 'n'"),
-        "logprobs": (bool(body.logprobs), "an answer has no probabilities; leave out 'logprobs'"),
-        "top_logprobs": (bool(body.top_logprobs), "an answer has no probabilities; leave it out"),
-        "modalities": (is_sound, "answers are texts; ask for 'text' alone"),
-    }
-    for param, (is_asked, message) in refusals.items():
-        if is_asked:
-            raise Refused(400, message, param, "unsupported_parameter")
-    for place, message in enumerate(body.messages):
-        if message.role in ("tool", "function"):
-            raise Refused(
-                400,
-                f"a message of the role '{message.role}' answers a call of the client's own tools, "
-                "and the agent makes none; leave it out",
-                f"messages[{place}].role",
-                "unsupported_value",
-            )
+        place = one_line(place_of(error.errors()[0]), 300)
+        raise Unfit(wrong_fields(error), place or None) from None
 
 
 def _asked(body: Body) -> Asked:
-    if sum(len(message.text) for message in body.messages) > TEXT_CHARACTERS_MAX:
-        told = f"the messages have more than {TEXT_CHARACTERS_MAX:,} characters; begin a new chat"
-        raise Refused(400, told, "messages", "context_length_exceeded")
-    instructions = [m for m in body.messages if m.role in ("system", "developer")]
+    instructions = [m.text for m in body.messages if m.role in ("system", "developer")]
     said = [m for m in body.messages if m.role in ("user", "assistant")]
     if not said or said[-1].role != "user":
         told = "the last message has to be the user's: it is the request"
-        raise Refused(400, told, "messages", "invalid_value")
+        raise Unfit(told, "messages", "invalid_value")
     *earlier, last = said
-    request = clean_text(last.text)
-    if not request:
-        raise Refused(400, "the last message is empty; say what you want", "messages")
-    if len(request) > MAX_REQUEST_CHARACTERS:
-        told = f"the last message has more than {MAX_REQUEST_CHARACTERS:,} characters; shorten it"
-        raise Refused(400, told, "messages", "context_length_exceeded")
-    own, before = last.images, [url for message in earlier for url in message.images]
+    if not last.text:
+        raise Unfit("the last message is empty; say what you want", "messages")
+    told = "\n\n".join(text for text in instructions if text)
+    _bound("the messages have", "".join(m.text for m in said), TEXT_CHARACTERS_MAX, "begin anew")
+    _bound("the last message has", last.text, MAX_REQUEST_CHARACTERS, "shorten it")
+    advice = "put what is to be read into the user's message, or add it to the documents"
+    _bound("the system messages have", told, INSTRUCTIONS_CHARACTERS_MAX, advice)
     return Asked(
-        body.model,
-        request,
-        tuple(_exchanges(earlier)),
-        _instructions(instructions),
-        (*before, *own),
-        len(own),
-        is_stream=bool(body.stream),
-        tells_usage=body.stream_options is not None and bool(body.stream_options.include_usage),
-        tells_steps=bool(body.include_reasoning),
-        schema=_schema(body.response_format),
-        stops=_stops(body.stop),
+        body,
+        last.text,
+        tuple(_exchanges(said)),
+        told,
+        last.images,
+        tuple(url for message in earlier for url in message.images),
+        _schema(body.response_format),
     )
 
 
-def _instructions(messages: Sequence[Message]) -> str:
-    text = "\n\n".join(said for message in messages if (said := clean_text(message.text)))
-    if len(text) > INSTRUCTIONS_CHARACTERS_MAX:
-        told = f"the system messages have more than {INSTRUCTIONS_CHARACTERS_MAX:,} characters"
-        what = "put what is to be read into the user's message, or add it to the documents"
-        raise Refused(400, f"{told}; {what}", "messages", "context_length_exceeded")
-    return text
+def _bound(what: str, text: str, most: int, advice: str) -> None:
+    if len(text) > most:
+        told = f"{what} more than {most:,} characters; {advice}"
+        raise Unfit(told, "messages", "context_length_exceeded")
 
 
-def _exchanges(messages: Sequence[Message]) -> Iterator[Exchange]:
-    """Each of the user's messages with what was answered; a greeting answers nothing."""
+def _exchanges(said: Sequence[Message]) -> Iterator[Exchange]:
+    """Each of the user's messages but the last, with what was answered; a greeting answers none."""
     request, answers = "", list[str]()
-    for message in messages:
+    for message in said:
         if message.role == "assistant":
-            answers.append(clean_text(message.text))
+            answers.append(message.text)
             continue
         if request or answers:
             yield Exchange(request, "\n\n".join(answers) or None)
-        request, answers = clean_text(message.text), []
-    if request or answers:
-        yield Exchange(request, "\n\n".join(answers) or None)
+        request, answers = message.text, []
 
 
 def _schema(wanted: ResponseFormat | None) -> AnswerSchema | None:
@@ -298,15 +243,8 @@ def _schema(wanted: ResponseFormat | None) -> AnswerSchema | None:
     any_object: JsonObject = {"type": "object"}
     schema = form.schema_ if wanted.type == "json_schema" else any_object
     if len(json.dumps(schema)) > SCHEMA_BYTES_MAX:
-        raise Refused(400, f"the schema has more than {SCHEMA_BYTES_MAX:,} bytes", param)
+        raise Unfit(f"the schema has more than {SCHEMA_BYTES_MAX:,} bytes", param)
     try:
         return AnswerSchema(schema, one_line(form.name, 100))
     except UsageError as error:
-        raise Refused(400, str(error), param, "invalid_json_schema") from None
-
-
-def _stops(stop: str | list[str] | None) -> tuple[str, ...]:
-    stops = [stop] if isinstance(stop, str) else stop or []
-    if len(stops) > STOPS_MAX:
-        raise Refused(400, f"'stop' takes up to {STOPS_MAX} texts", "stop", "invalid_value")
-    return tuple(filter(None, stops))
+        raise Unfit(str(error), param, "invalid_json_schema") from None

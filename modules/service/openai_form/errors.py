@@ -6,100 +6,78 @@ The rest of the service tells problem documents (RFC 9457), which OpenAI's clien
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from starlette.responses import Response
 
-from core.base.json_text import JsonObject
+from core.base.redaction import Redactor
+from core.values import JsonObject
+from modules.service.http.problems import Refused
 from modules.service.served.problems import Problem
-
-PREFIX: Final = "/v1"
-"""What lies below it is in OpenAI's form."""
 
 NO_RETRY: Final = {"x-should-retry": "false"}
 """Told to OpenAI's own clients: they would send a request again that failed by 429 or 5xx, and with
 it all that a run has done to the world."""
 
-_TYPES: Final[Mapping[int, str]] = {
-    401: "authentication_error",
-    402: "insufficient_quota",
-    403: "permission_error",
-    404: "not_found_error",
-    429: "rate_limit_error",
+_TYPES: Final[Mapping[str, str]] = {
+    "unauthorized": "authentication_error",
+    "forbidden": "permission_error",
+    "not-found": "not_found_error",
+    "budget-spent": "rate_limit_error",
+    "too-many-requests": "rate_limit_error",
 }
-_CODES: Final[Mapping[int, str]] = {
-    401: "invalid_api_key",
-    402: "insufficient_quota",
-    413: "request_too_large",
-    429: "rate_limit_exceeded",
-    503: "service_unavailable",
+_CODES: Final[Mapping[str, str]] = {
+    "unauthorized": "invalid_api_key",
+    "budget-spent": "insufficient_quota",
+    "not-found": "unknown_url",
+    "too-large": "request_too_large",
+    "too-many-requests": "rate_limit_exceeded",
+    "unavailable": "service_unavailable",
 }
+"""Both by the kind of problem, where OpenAI has another word for it."""
 
 
-class Refused(Exception):
-    """A request that gets an error in place of an answer.
-
-    Attributes:
-        status: that of HTTP.
-        param: the part of the body that is wrong.
-        code: what is wrong, for programs.
-        headers: sent with the error.
-    """
+class Unfit(Refused):
+    """A request that can't be answered; `param` is the part of the body that is wrong."""
 
     def __init__(
         self,
-        status: int,
-        message: str,
+        detail: str,
         param: str | None = None,
         code: str | None = None,
-        headers: Mapping[str, str] | None = None,
+        kind: str = "bad-request",
     ) -> None:
-        """`message` says what to do next."""
-        super().__init__(message)
-        self.status, self.param, self.code = status, param, code or _CODES.get(status)
-        self.headers = dict(headers or {})
-
-    @property
-    def document(self) -> JsonObject:
-        """What the body of the error says."""
-        usual = "server_error" if self.status >= 500 else "invalid_request_error"
-        kind = _TYPES.get(self.status, usual)
-        told: JsonObject = {"message": str(self), "type": kind, "param": self.param}
-        return {"error": {**told, "code": self.code}}
-
-    @property
-    def response(self) -> Response:
-        """The error as an answer of HTTP."""
-        return json_response(self.document, self.status, self.headers)
+        """`detail` says what to do next; `kind` is a key of PROBLEMS."""
+        super().__init__(kind, detail)
+        self.problem = replace(self.problem, more={"param": param, "code": code})
 
 
-def stopped() -> Refused:
-    """Somebody else ended the run: the service ends, say."""
-    return Refused(503, "the run was stopped; ask again", code="interrupted", headers=NO_RETRY)
+def error_document(problem: Problem, redactor: Redactor) -> JsonObject:
+    """What the body of the error says."""
+    usual = "server_error" if problem.status >= 500 else "invalid_request_error"
+    code = None if problem.kind == "bad-request" else problem.kind.replace("-", "_")
+    error: JsonObject = {
+        "message": problem.detail,
+        "type": _TYPES.get(problem.kind, usual),
+        "param": problem.more.get("param"),
+        "code": problem.more.get("code") or _CODES.get(problem.kind, code),
+    }
+    return redactor.object({"error": error})
 
 
-def refused_for(problem: Problem) -> Refused:
-    """What the rest of the service tells as a problem, in this form.
-
-    What never began may be tried again.
-    """
-    pause, headers = problem.retry_seconds, dict(NO_RETRY)
-    if problem.kind in ("unavailable", "too-many-requests"):
+def error_response(problem: Problem, redactor: Redactor) -> Response:
+    """The error as an answer of HTTP; what never began may be tried again."""
+    headers = NO_RETRY
+    if problem.kind in ("unavailable", "too-many-requests") and not problem.more:
+        pause = problem.retry_seconds
         headers = {} if pause is None else {"retry-after": str(math.ceil(pause))}
-    status = {402: 429}.get(problem.status, problem.status)  # so OpenAI says it
-    code = _CODES.get(problem.status, problem.kind.replace("-", "_"))
-    code = "unknown_url" if problem.kind == "not-found" else code
-    return Refused(status, problem.detail, code=code, headers=headers)
-
-
-def problem_refused(problem: Problem) -> Response:
-    """What the guard of the service refuses, in this form."""
-    return refused_for(problem).response
+    status = 429 if problem.kind == "budget-spent" else problem.status  # so OpenAI says it
+    return json_response(error_document(problem, redactor), status, headers)
 
 
 def json_response(
     value: JsonObject, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """An answer that no cache keeps; in ASCII, so that it can hold any text that JSON can."""
-    sent = {"cache-control": "no-store", **(headers or {})}
-    return Response(json.dumps(value), status, sent, media_type="application/json")
+    """An answer in ASCII, so that it can hold any text that JSON can."""
+    return Response(json.dumps(value), status, headers, media_type="application/json")

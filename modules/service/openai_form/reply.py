@@ -2,24 +2,25 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine, Mapping
+import logging
+from collections.abc import AsyncGenerator
 from typing import Final
 
-from starlette.types import Message, Receive, Scope, Send
+from starlette.responses import Response, StreamingResponse
 
 from core.base.redaction import Redactor
 from core.events import Event, ModelWriting, RunFinished, RunStarted, SubtaskEvent
 from core.values import JsonObject
+from modules.service.http.problems import refusal_of
 from modules.service.openai_form.asked import Asked
-from modules.service.openai_form.errors import Refused, json_response, stopped
-from modules.service.openai_form.told import Answer, Completion
+from modules.service.openai_form.completion import Answer, Completion, stopped
+from modules.service.openai_form.errors import error_document, json_response
 from modules.terminal.wording import Lines, part_lines, verbose_lines
+
+log = logging.getLogger(__name__)
 
 KEEP_ALIVE_SECONDS: Final = 15.0
 """A stream in which nothing happens gets a comment, which clients skip, after so long."""
-
-SEND_SECONDS: Final = 30.0
-"""A client that does not read for so long is gone."""
 
 STEPS_CHARACTERS_MAX: Final = 200_000
 """No more than that is told of one run's steps."""
@@ -30,139 +31,94 @@ MARGIN: Final = "    "
 they may quote anybody, and an image in them would be loaded from wherever it points to."""
 
 
-class ClientGone(Exception):
-    """The client does not read any more."""
-
-
 class Reply:
-    """Sends one completion; `begin` is its first word, `end` or `fail` its last."""
+    """One completion while its run goes on; `begun` is set where the run has had its turn."""
 
     def __init__(
         self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
         asked: Asked,
-        completion: Completion,
-        headers: Mapping[str, str],
         redactor: Redactor,
         *,
         keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
-        send_seconds: float = SEND_SECONDS,
     ) -> None:
-        """Send nothing yet; `redactor` goes over steps and errors."""
-        self._scope, self._receive, self._send = scope, receive, send
-        self._asked = asked
-        self._completion = completion
-        self._headers = dict(headers)
+        """`redactor` goes over steps and errors."""
+        self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._body = asked.body
+        self._completion = Completion.of(asked.body)
+        self._headers = {"x-request-id": self._completion.id}
         self._redactor = redactor
-        self._keep_alive_seconds, self._send_seconds = keep_alive_seconds, send_seconds
-        self._has_begun = False
+        self._keep_alive_seconds = keep_alive_seconds
         self._steps = ""
-        self._told_steps = 0
         self._news = asyncio.Event()
-        self._sending = asyncio.Lock()
-
-    async def begin(self) -> None:
-        """Begin the stream, where one is wanted: from now on errors are told in it."""
-        if not self._asked.is_stream or self._has_begun:
-            return
-        sent = {
-            "content-type": "text/event-stream; charset=utf-8",
-            "cache-control": "no-store",
-            "x-accel-buffering": "no",  # a proxy that gathers would hold the stream back
-            **self._headers,
-        }
-        encoded = [(name.encode(), value.encode()) for name, value in sent.items()]
-        self._has_begun = True
-        async with self._sending:
-            start = {"type": "http.response.start", "status": 200, "headers": encoded}
-            await self._send_in_time(start)
-        await self._piece(self._completion.first())
 
     def hear(self, event: Event) -> None:
         """Note a step of the run, if steps are told."""
-        if not self._asked.tells_steps or len(self._steps) > STEPS_CHARACTERS_MAX:
+        if not self._body.include_reasoning or len(self._steps) > STEPS_CHARACTERS_MAX:
             return
         for stage, text in _lines(event):
-            told = f"[{stage}] {self._redactor.text(text)}"
-            self._steps += "".join(f"{MARGIN}{line}\n" for line in told.splitlines())
-        self._news.set()
+            told = f"[{stage}] {self._redactor.text(text)}".splitlines()
+            self._steps += "".join(f"{MARGIN}{line}\n" for line in told)
+            self._news.set()
 
-    async def following(self, work: Coroutine[None, None, Answer]) -> Answer:
-        """What the work comes to; meanwhile steps are told, or that it goes on.
+    async def response(self, answering: asyncio.Task[Answer]) -> Response:
+        """The answer of HTTP, or the error for which there is none.
 
-        What takes long before it can begin, such as a turn that is waited for, begins the stream.
+        A stream begins with its run, or where that waits long for its turn: until then an error
+        has a status of its own.
         """
-        run = asyncio.create_task(work)
-        run.add_done_callback(lambda _: self._news.set())
+        answering.add_done_callback(lambda _: self._news.set())
+        if self._body.stream:
+            await asyncio.wait(
+                {answering, self.begun},
+                timeout=self._keep_alive_seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if self.begun.done() or not answering.done():
+                told = self._headers | {"X-Accel-Buffering": "no"}  # no proxy gathers it
+                content = self._stream(answering)
+                return StreamingResponse(content, headers=told, media_type="text/event-stream")
+        await asyncio.wait({answering})
+        answer = _result(answering)
+        reasoning = HEADING + self._steps if self._steps else ""
+        return json_response(self._completion.whole(answer, reasoning), 200, self._headers)
+
+    async def _stream(self, answering: asyncio.Task[Answer]) -> AsyncGenerator[bytes]:
+        """The pieces; an error is a piece of its own, at which clients raise theirs."""
+        yield _line(self._completion.piece({"role": "assistant", "content": ""}))
+        told = 0
+        while not answering.done() or told < len(self._steps):
+            if new := self._steps[told:]:
+                heading = "" if told else HEADING
+                told += len(new)
+                yield _line(self._completion.piece({"reasoning_content": heading + new}))
+                continue
+            self._news.clear()
+            try:
+                async with asyncio.timeout(self._keep_alive_seconds):
+                    await self._news.wait()
+            except TimeoutError:
+                yield b": keep-alive\n\n"
         try:
-            while not run.done():
-                await self._tell_news()
-            if run.cancelled():
-                raise stopped()
-            return run.result()
-        finally:
-            run.cancel()
-            await asyncio.wait({run})
+            pieces = self._completion.rest(_result(answering))
+        except Exception as error:
+            problem, _ = refusal_of(error)
+            if problem.kind == "bug":
+                log.exception("a completion failed by a bug of ours")
+            pieces = [error_document(problem, self._redactor)]
+        for piece in pieces:
+            yield _line(piece)
+        yield b"data: [DONE]\n\n"
 
-    async def _tell_news(self) -> None:
-        try:
-            async with asyncio.timeout(self._keep_alive_seconds):
-                await self._news.wait()
-        except TimeoutError:
-            await self.begin()
-            if self._has_begun:
-                await self._write(b": keep-alive\n\n")
-            return
-        self._news.clear()
-        if self._has_begun:
-            await self._tell_steps()
 
-    async def _tell_steps(self) -> None:
-        heading = "" if self._told_steps else HEADING
-        if new := self._steps[self._told_steps :]:
-            self._told_steps = len(self._steps)
-            await self._piece(self._completion.thought(heading + new))
+def _line(piece: JsonObject) -> bytes:
+    return b"data: %s\n\n" % json.dumps(piece).encode()
 
-    async def end(self, answer: Answer) -> None:
-        """Send the answer."""
-        if not self._has_begun:
-            reasoning = HEADING + self._steps if self._steps else ""
-            whole = self._completion.whole(answer, reasoning)
-            response = json_response(whole, headers=self._headers)
-            await response(self._scope, self._receive, self._send)
-            return
-        await self._tell_steps()
-        for piece in self._completion.rest(answer):
-            await self._piece(piece)
-        await self._write(b"data: [DONE]\n\n", is_last=True)
 
-    async def fail(self, refused: Refused) -> None:
-        """Send an error; in a stream it is a piece of its own, at which clients raise theirs."""
-        document = self._redactor.object(refused.document)
-        if not self._has_begun:
-            headers = self._headers | refused.headers
-            response = json_response(document, refused.status, headers)
-            await response(self._scope, self._receive, self._send)
-            return
-        await self._piece(document)
-        await self._write(b"data: [DONE]\n\n", is_last=True)
-
-    async def _piece(self, piece: JsonObject) -> None:
-        await self._write(b"data: %s\n\n" % json.dumps(piece).encode())
-
-    async def _write(self, data: bytes, *, is_last: bool = False) -> None:
-        async with self._sending:
-            body = {"type": "http.response.body", "body": data, "more_body": not is_last}
-            await self._send_in_time(body)
-
-    async def _send_in_time(self, message: Message) -> None:
-        try:
-            async with asyncio.timeout(self._send_seconds):
-                await self._send(message)
-        except TimeoutError:
-            raise ClientGone from None
+def _result(answering: asyncio.Task[Answer]) -> Answer:
+    """The answer, or the error that is there in its place."""
+    if answering.cancelled():
+        raise stopped()
+    return answering.result()
 
 
 def _lines(event: Event) -> Lines:

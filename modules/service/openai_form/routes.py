@@ -7,53 +7,47 @@ away, or does not read what it is sent.
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from typing import Final
 
-from pydantic_core import from_json
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from config.settings import SettingsError
-from core.base.json_text import Json, excess
 from core.base.text import did_you_mean, near_names
 from core.errors import UserError
 from core.events import Event
-from core.run.execution import ExecutionContext, current_ids, working
+from core.run.execution import current_ids, working
+from core.values import JsonObject
 from modules.service.http.app import Extras
 from modules.service.http.endpoints.shapes import JSON_TYPE, check_type
 from modules.service.http.guard import execution_of, user_of
+from modules.service.http.problems import Refused
 from modules.service.openai_form.asked import Asked, read_asked
-from modules.service.openai_form.errors import (
-    PREFIX,
-    Refused,
-    json_response,
-    problem_refused,
-    refused_for,
-)
-from modules.service.openai_form.pictures import read_pictures
-from modules.service.openai_form.reply import ClientGone, Reply
-from modules.service.openai_form.told import (
+from modules.service.openai_form.completion import (
     Answer,
-    Completion,
     answer_of,
     model_named,
     model_told,
 )
-from modules.service.pool import AgentPool, User, profile_files
+from modules.service.openai_form.errors import Unfit, error_response, json_response
+from modules.service.openai_form.pictures import read_pictures
+from modules.service.openai_form.reply import Reply
+from modules.service.pool import AgentPool, User
 from modules.service.questions import PersonAnswer, PersonQuestion
 from modules.service.served.events import EventWords, ended
-from modules.service.served.problems import problem_of
+from modules.service.served.problems import Problem
 from modules.service.served.runs import Runs
 from modules.session.brought import Brought
 
 log = logging.getLogger(__name__)
 
+PREFIX: Final = "/v1/"
+"""What lies below it is in OpenAI's form."""
 
-COMPLETIONS: Final = f"{PREFIX}/chat/completions"
+COMPLETIONS: Final = f"{PREFIX}chat/completions"
 
 BODY_BYTES_MAX: Final = 32 * 1024 * 1024
 """A whole conversation, with a picture of 20 MB as Base64."""
@@ -61,104 +55,79 @@ BODY_BYTES_MAX: Final = 32 * 1024 * 1024
 
 def openai_form(runs: Runs) -> Extras:
     """What the HTTP service has to serve; its guard tells all other refusals in this form."""
-    models = _Models(runs.pool)
-    routes = [
-        Route(f"{PREFIX}/models", models.all, methods=["GET"]),
-        Route(f"{PREFIX}/models/{{model:path}}", models.one, methods=["GET"]),
-        Route(COMPLETIONS, _Completions(runs, models), methods=["POST"]),
-    ]
-    return Extras(
-        routes=routes,
-        refusals={f"{PREFIX}/": problem_refused},
-        bodies={COMPLETIONS: BODY_BYTES_MAX},
-    )
 
-
-class _Models:
-    """The profiles that a user may use, as models."""
-
-    def __init__(self, pool: AgentPool) -> None:
-        self._pool = pool
-
-    async def all(self, request: Request) -> Response:
-        """The list of them."""
-        told = await asyncio.to_thread(self.told, user_of(request))
+    async def models(request: Request) -> Response:
+        told = await asyncio.to_thread(_models, runs.pool, user_of(request))
         return json_response({"object": "list", "data": [*told.values()]})
 
-    async def one(self, request: Request) -> Response:
-        """One of them, by its id."""
-        id_ = str(request.path_params["model"])
-        try:
-            told = await asyncio.to_thread(self.told, user_of(request))
-            return json_response(told[self.profile_of(id_, told)])
-        except Refused as refused:
-            return refused.response
+    async def model(request: Request) -> Response:
+        told = await asyncio.to_thread(_models, runs.pool, user_of(request))
+        return json_response(told[_profile_of(request.path_params["model"], told)])
 
-    def told(self, user: User) -> dict[str, dict[str, Json]]:
-        """How each is told, by profile; reads the disk."""
-        files = profile_files(self._pool.setting.shared)
-        return {
-            name: model_told(name, file.stat().st_mtime if file.exists() else 0)
-            for name, file in files.items()
-            if user.may_use(name)
-        }
+    routes = [
+        Route(f"{PREFIX}models", models, methods=["GET"]),
+        Route(f"{PREFIX}models/{{model:path}}", model, methods=["GET"]),
+        Route(COMPLETIONS, _Completions(runs), methods=["POST"]),
+    ]
+    bodies = {COMPLETIONS: BODY_BYTES_MAX}
 
-    def profile_of(self, id_: str, told: dict[str, dict[str, Json]]) -> str:
-        """The profile that a model is.
+    def refuse(problem: Problem) -> Response:
+        return error_response(problem, runs.pool.setting.redactor)
 
-        Raises:
-            Refused: there is none, or it is not for this user.
-        """
-        names = {model_named(profile): profile for profile in told}
-        if id_ in names:
-            return names[id_]
-        meant = did_you_mean(near_names(id_, names), f"there are: {', '.join(names)}")
-        shown = f"there is no model {id_[:80]!r}; {meant}"
-        raise Refused(404, shown, "model", "model_not_found")
+    return Extras(routes=routes, refusals={PREFIX: refuse}, bodies=bodies)
+
+
+def _models(pool: AgentPool, user: User) -> dict[str, JsonObject]:
+    """The profiles that a user may use as models, by profile; reads the disk."""
+    return {
+        name: model_told(name, file.stat().st_mtime if file.exists() else 0)
+        for name, file in pool.profiles_of(user).items()
+    }
+
+
+def _profile_of(id_: str, told: dict[str, JsonObject]) -> str:
+    """The profile that a model is.
+
+    Raises:
+        Unfit: there is none, or it is not for this user.
+    """
+    names = {model_named(profile): profile for profile in told}
+    if id_ in names:
+        return names[id_]
+    meant = did_you_mean(near_names(id_, names), f"there are: {', '.join(names)}")
+    shown = f"there is no model {id_[:80]!r}; {meant}"
+    raise Unfit(shown, "model", "model_not_found", "not-found")
 
 
 class _Completions:
     """Answers the last message of a conversation that its client keeps; an ASGI application."""
 
-    def __init__(self, runs: Runs, models: _Models) -> None:
+    def __init__(self, runs: Runs) -> None:
         self._runs = runs
-        self._models = models
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body, then answer as long as somebody is there."""
         request = Request(scope, receive)
+        check_type(request, JSON_TYPE)
+        asked = await asyncio.to_thread(read_asked, await request.body())
+        user = user_of(request)
+        told = await asyncio.to_thread(_models, self._runs.pool, user)
+        profile = _profile_of(asked.body.model, told)
+        reply = Reply(asked, self._runs.pool.setting.redactor)
+        with working(execution_of(request).within(profile=profile)):
+            answering = asyncio.create_task(self._answer(user, profile, asked, reply))
+        leaving = asyncio.create_task(_gone(receive))
+        leaving.add_done_callback(lambda _: answering.cancel())
         try:
-            user = user_of(request)
-            asked = await _asked_in(request)
-            told = await asyncio.to_thread(self._models.told, user)
-            profile = self._models.profile_of(asked.model, told)
-        except Refused as refused:
-            await refused.response(scope, receive, send)
-            return
-        execution = execution_of(request).within(profile=profile)
-        completion = Completion.of(asked)
-        headers = {"traceparent": execution.traceparent, "x-request-id": completion.id}
-        redactor = self._runs.pool.setting.redactor
-        reply = Reply(scope, receive, send, asked, completion, headers, redactor)
-        await _unless_gone(self._tell(user, profile, asked, reply, execution), receive)
-
-    async def _tell(
-        self, user: User, profile: str, asked: Asked, reply: Reply, execution: ExecutionContext
-    ) -> None:
-        """The answer, or why there is none."""
-        try:
-            with working(execution):
-                answer = await reply.following(self._answer(user, profile, asked, reply))
-            await reply.end(answer)
-        except ClientGone:
-            return
-        except Refused as refused:
-            await reply.fail(refused)
-        except Exception as error:
-            problem = problem_of(error)
-            if problem.kind == "bug":
-                log.exception("a bug in Cortex-R; trace %s", execution.trace_id)
-            await reply.fail(refused_for(problem))
+            response = await reply.response(answering)
+            await response(scope, receive, send)
+        except Refused:
+            if not leaving.done():
+                raise
+        finally:
+            leaving.cancel()
+            answering.cancel()
+            await asyncio.wait({leaving, answering})
 
     async def _answer(self, user: User, profile: str, asked: Asked, reply: Reply) -> Answer:
         """Run the request in its turn.
@@ -181,7 +150,7 @@ class _Completions:
             try:
                 agent = await stack.enter_async_context(self._runs.pool.agent(user, profile))
             except (UserError, SettingsError) as error:
-                raise _unusable(asked.model, user, str(error)) from None
+                raise _unusable(asked.body.model, user, str(error)) from None
             pictures = await asyncio.to_thread(read_pictures, asked)
             conversation = agent.unkept_conversation(put, asked.schema)
             stack.push_async_callback(conversation.aclose)
@@ -192,7 +161,7 @@ class _Completions:
                 for name, data in words.told(event):
                     run.add(name, data)
 
-            await reply.begin()
+            reply.begun.set_result(None)
             brought = Brought(asked.history, asked.instructions, pictures)
             with run.answered_by(conversation):
                 outcome = await conversation.ask(asked.request, hear, brought=brought)
@@ -205,51 +174,11 @@ class _Completions:
 def _unusable(model: str, user: User, why: str) -> Refused:
     """The profile is wrong; who runs the service is told why, and nobody else."""
     log.warning("the model %s can't be used: %s", model, why)
-    told = "the model can't be used just now"
-    return Refused(503, f"{told}: {why}" if not user.name else f"{told}; ask who runs the service")
-
-
-async def _asked_in(request: Request) -> Asked:
-    """What a request asks; it is read in slices, and looked at in a thread.
-
-    Raises:
-        Refused: it can't be answered.
-    """
-    check_type(request, JSON_TYPE)
-    data = await request.body()
-    counting = excess(data)
-    try:
-        while True:
-            next(counting)
-            await asyncio.sleep(0)
-    except StopIteration as counted:
-        if counted.value is not None:
-            raise Refused(400, f"the body holds {counted.value}; send less") from None
-    return await asyncio.to_thread(_read, data)
-
-
-def _read(data: bytes) -> Asked:
-    try:
-        value: Json = from_json(data, allow_inf_nan=False)
-    except ValueError as error:
-        raise Refused(400, f"the body is no JSON: {error}", code="invalid_json") from None
-    return read_asked(value)
-
-
-async def _unless_gone(work: Coroutine[None, None, None], receive: Receive) -> None:
-    """Do the work; cancel it when the client goes away, and wait for its end."""
-    working_on = asyncio.create_task(work)
-    leaving = asyncio.create_task(_gone(receive))
-    try:
-        await asyncio.wait({working_on, leaving}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        leaving.cancel()
-        working_on.cancel()
-        await asyncio.wait({leaving, working_on})
-    if not working_on.cancelled():
-        working_on.result()
+    told = f"the model can't be used just now; {'ask who runs the service' if user.name else why}"
+    return Refused("unavailable", told)
 
 
 async def _gone(receive: Receive) -> None:
+    """Wait until the client has gone away."""
     while (await receive())["type"] != "http.disconnect":
         pass

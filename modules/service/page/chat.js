@@ -1,8 +1,10 @@
 /* The conversation on the page: its messages, the run that is followed, the message that is written. */
 const RUN_KEPT = "cortex-r run";  /* in this tab's storage: the run that a reload goes on with */
+const NEAR = 80;  /* pixels */
 
 const chat = {
   id: null,  /* of the conversation; null in a new one */
+  title: "",
   profile: "",  /* that it belongs to; "" in a new one */
   view: null,  /* of the run that is followed */
   ended: null,  /* stops what is loaded or followed for this conversation */
@@ -10,36 +12,42 @@ const chat = {
   tokens: 0,
   cost: 0,
   isNear: true,  /* the end of the messages is in sight: what comes is scrolled to */
+  isUnseen: false,  /* an answer came while nobody saw the tab */
 };
-const log = document.getElementById("log");
-const message = document.getElementById("message");
+const hasKeys = matchMedia("(pointer: fine)");
+const log = byId("log"), message = byId("message"), profiles = byId("profile");
 
-function showProblem(words) { document.getElementById("problem").textContent = shown(words || ""); }
+function showProblem(words) { byId("problem").textContent = shown(words); }
 function showBanner(words) {
-  const banner = document.getElementById("banner");
-  banner.textContent = shown(words || "");
-  banner.hidden = !words;
+  byId("banner").textContent = shown(words);
+  byId("banner").hidden = !words;
 }
-function showTitle(title) {
-  document.querySelector("#title bdi").textContent = shown(title || "New conversation");
-  document.title = (title ? cut(shown(title), 60) + " · " : "") + "Cortex-R";
+/* What the conversation is called, and in the tab, among others, how it is. */
+function showTitle() {
+  const run = chat.view && chat.view.run;
+  const state = run ? (run.questions.size ? "Asks you: " : "Working: ") : chat.isUnseen ? "Answered: " : "";
+  byId("title").firstElementChild.textContent = shown(chat.title || "New conversation");
+  document.title = state + (chat.title ? cut(shown(chat.title), 60) + " · " : "") + "Cortex-R";
 }
 function showUsed() {
-  document.getElementById("used").textContent = chat.tokens
-    ? count(chat.tokens, "token") + (chat.cost ? " · " + costText(chat.cost) : "") : "";
+  const tokens = element("span", chat.cost ? "wide" : "", chat.tokens ? count(chat.tokens, "token") + (chat.cost ? " · " : "") : "");
+  byId("used").replaceChildren(tokens, chat.cost ? costText(chat.cost) : "");
 }
+function addUsed({ tokens, cost }) { chat.tokens += tokens; chat.cost += cost; }
 function showState() {
-  const isGoing = chat.view !== null;
-  const stop = document.getElementById("stop");
-  stop.hidden = !isGoing;
+  const stop = byId("stop");
+  stop.hidden = !chat.view;
   stop.disabled = false;
   stop.textContent = "Stop";
-  document.getElementById("send").hidden = isGoing;
-  document.getElementById("profilelabel").hidden = chat.id !== null || document.getElementById("profile").length < 2;
+  byId("send").hidden = Boolean(chat.view);
+  byId("profilelabel").hidden = chat.id !== null || profiles.length < 2;
+  showTitle();
 }
 function scrolled() {
-  chat.isNear = log.scrollHeight - log.scrollTop - log.clientHeight < 80;
-  document.getElementById("newest").hidden = chat.isNear;
+  const size = log.clientWidth + " " + log.clientHeight;
+  if (size !== log.size) { log.size = size; keepEndInSight(); return; }  /* the window has scrolled it, as it turned */
+  chat.isNear = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR;
+  byId("newest").hidden = chat.isNear;
 }
 function keepEndInSight() { if (chat.isNear) { log.scrollTop = log.scrollHeight; } }
 
@@ -47,11 +55,10 @@ function keepEndInSight() { if (chat.isNear) { log.scrollTop = log.scrollHeight;
 async function openConversation(id) {
   if (chat.ended) { chat.ended.abort(); }
   const ended = new AbortController();
-  Object.assign(chat, { id: id, profile: "", view: null, ended: ended, known: "", tokens: 0, cost: 0, isNear: true });
+  Object.assign(chat, { id, title: titleOf(id), profile: "", view: null, ended, known: "", tokens: 0, cost: 0, isNear: true, isUnseen: false });
   log.replaceChildren();
   showProblem("");
   showBanner("");
-  showTitle(id ? titleOf(id) : "");
   showUsed();
   showState();
   history.replaceState(null, "", id ? "#" + id : location.pathname + location.search);
@@ -65,12 +72,8 @@ async function openConversation(id) {
     await drawKept(id, ended.signal);
   } catch (problem) {
     if (ended.signal.aborted) { return; }
-    if (problem.status === 404) {
-      openConversation(null);
-      showProblem("There is no such conversation any more; here a new one begins.");
-      return;
-    }
-    showProblem(problem.message);
+    if (problem.status === 404) { openConversation(null); }
+    showProblem(problem.status === 404 ? "There is no such conversation any more; here a new one begins." : problem.message);
   } finally {
     if (!ended.signal.aborted) { log.removeAttribute("aria-busy"); }
   }
@@ -79,43 +82,39 @@ async function openConversation(id) {
 const EXAMPLES = ["what can you do?", "15% of 80", "list my documents"];
 function showEmpty() {
   const box = element("div", "empty");
-  box.append(element("p", "", "Ask something, or drop files to ask about them."));
-  EXAMPLES.forEach(function (text) {
-    box.append(button(text, function () { message.value = text; fitMessage(); message.focus(); }, "example"));
-  });
+  box.append(element("p", "", "Ask something, or drop files to ask about them."), ...EXAMPLES.map((text) => button(text, () => setMessage(text), "example")));
   log.append(box);
 }
-function signOf(told) {
-  return JSON.stringify([told.run, told.messages.map(function (each) { return [each.role, each.at, each.content.length, each.undone]; })]);
-}
-function drawHistory(told, ended) {
+/* What the history is now. */
+function know(told) {
   chat.known = signOf(told);
   chat.profile = told.profile;
-  told.messages.forEach(function (each) {
+}
+function signOf(told) { return JSON.stringify([told.run, told.messages.map((each) => [each.role, each.at, each.content.length, each.undone])]); }
+function drawHistory(told, ended) {
+  know(told);
+  told.messages.forEach((each) => {
     const article = each.role === "user" ? drawRequest(each.content, each.at) : drawKeptAnswer(each.content);
     if (each.undone) { article.classList.add("undone"); article.prepend(element("p", "quiet", "taken back")); }
   });
-  if (told.messages.length) { showTitle(told.title || titleOf(chat.id) || oneLine(told.messages[0].content, 80)); }
+  chat.title = told.title;
+  showTitle();
   keepEndInSight();
   if (told.run) { follow(makeRun(told.run, ""), null, ended); }
 }
 function drawRequest(text, at) {
-  const article = element("article", "request");
-  article.setAttribute("aria-label", "You");
-  if (at) { article.title = new Date(at * 1000).toLocaleString(); }
+  const article = element("article", "request", undefined, { "aria-label": "You", title: new Date(at * 1000).toLocaleString() });
   article.append(element("div", "text", text));
-  article.at = at;
+  Object.assign(article, { at, text });
   const empty = log.querySelector(".empty");
   if (empty) { empty.remove(); }
   log.append(article);
   return article;
 }
 function drawKeptAnswer(content) {
-  const article = element("article", "answer");
-  article.setAttribute("aria-label", "Answer");
-  const text = element("div", "markdown");
-  article.append(text);
+  const article = element("article", "answer", undefined, { "aria-label": "Answer" }), text = element("div", "markdown");
   drawAnswer(text, content);
+  article.append(text, actionsOf(content, ""));
   log.append(article);
   return article;
 }
@@ -124,18 +123,16 @@ async function drawKept(id, signal) {
   const trace = await getJson("chat/" + pathOf(id) + "/trace");
   if (signal.aborted) { return; }
   const requests = [...log.querySelectorAll(".request")];
-  trace.runs.forEach(function (run) {
-    const place = requests.findIndex(function (each) { return Math.abs(each.at - run.started_at) < 0.5; });
+  trace.runs.forEach((run) => {
+    const place = requests.findIndex((each) => Math.abs(each.at - run.started_at) < 0.5);
     const request = place < 0 ? null : requests.splice(place, 1)[0];
     let answer = request && request.nextElementSibling;
     if (answer && answer.querySelector(".work")) { return; }  /* it is followed: its end tells what it used */
-    chat.tokens += run.tokens;
-    chat.cost += run.cost;
+    addUsed(run);
     if (!request) { return; }
     if (!answer || !answer.classList.contains("answer")) {
-      answer = element("article", "answer");
-      answer.setAttribute("aria-label", "Answer");
-      answer.append(element("p", "trouble", run.note || "There is no answer."));
+      answer = element("article", "answer", undefined, { "aria-label": "Answer" });
+      answer.append(element("p", "trouble", run.note || "There is no answer."), actionsOf("", request.text));
       request.after(answer);
     }
     answer.prepend(keptWork(run));
@@ -145,7 +142,6 @@ async function drawKept(id, signal) {
 }
 
 /* Until a new conversation has its id, a reload finds the run by this. */
-function keptRun() { return sessionStorage.getItem(RUN_KEPT); }
 function keepRun(id) { if (id) { sessionStorage.setItem(RUN_KEPT, id); } else { sessionStorage.removeItem(RUN_KEPT); } }
 
 /* Follows a run to its end; `opened` is the stream that its request has opened, if it has. */
@@ -156,35 +152,36 @@ async function follow(run, opened, ended) {
   showState();
   keepEndInSight();
   if (!chat.id) { keepRun(run.id); }
-  function draw() { view.draw(); keepEndInSight(); }
-  function take(event) {
+  const draw = () => { view.draw(); keepEndInSight(); };
+  const take = (event) => {
     addEvent(run, event);
     if (event.type === "run.started" && !event.step) { started(run, view); }
+    if (event.type.startsWith("clarify.")) { showTitle(); }
     drawSoon(draw);
-  }
+  };
   let failed = null;
   try {
-    await followRun(run, opened, ended.signal, take, function (problem) {
-      showBanner(problem ? problem.message + " The page tries again by itself." : "");
-    });
+    await followRun(run, opened, ended.signal, take, (problem) => showBanner(problem ? problem.message + " The page tries again by itself." : ""));
   } catch (problem) { failed = problem; }
   if (ended.signal.aborted) { return; }
   keepRun(null);
   chat.view = null;
+  chat.isUnseen = document.hidden;
   draw();
   if (failed) {
-    view.article.classList.remove("going");
     view.tell(failed.status === 404 ? "The service does not know this run any more." : failed.message);
   } else {
-    chat.tokens += run.span.tokens;
-    chat.cost += run.span.cost;
+    addUsed(run.span);
     say(run.answer ? "Answer: " + run.answer : endOfRun(run));
   }
   showBanner("");
   showUsed();
   showState();
   refreshList();
-  if (chat.id) { await noteHistory(chat.id, ended.signal); }
+  try {
+    const told = chat.id && await getJson("chat/" + pathOf(chat.id) + "/history");
+    if (told && !ended.signal.aborted) { know(told); }
+  } catch { /* the next look at it tells */ }
 }
 function started(run, view) {
   if (!chat.id && run.conversation) {
@@ -192,75 +189,67 @@ function started(run, view) {
     history.replaceState(null, "", "#" + chat.id);
     refreshList();
   }
-  if (!titleOf(chat.id)) { showTitle(oneLine(run.span.name, 80)); }
+  chat.title = chat.title || oneLine(run.span.name, 80);
   keepRun(null);
   const before = view.article.previousElementSibling;
-  if (!before || !before.classList.contains("request")) { log.insertBefore(drawRequest(run.span.name, run.span.started_at), view.article); }
+  if (!before || !before.classList.contains("request")) { view.article.before(drawRequest(run.span.name, run.span.started_at)); }
   showState();
-}
-async function noteHistory(id, signal) {
-  try {
-    const told = await getJson("chat/" + pathOf(id) + "/history");
-    if (!signal.aborted) {
-      chat.known = signOf(told);
-      chat.profile = told.profile;
-    }
-  } catch { /* the next look at it tells */ }
 }
 /* Looks whether another tab, or the terminal, has gone on with the conversation. */
 async function lookAgain() {
-  const id = chat.id, ended = chat.ended;
-  if (!id || chat.view || document.hidden || !chat.known) { return; }
+  const { id, ended } = chat;
+  if (!id || chat.view || !chat.known) { return; }
   const told = await getJson("chat/" + pathOf(id) + "/history");
-  if (ended.signal.aborted || chat.view || signOf(told) === chat.known) { return; }
-  await openConversation(id);
+  if (!ended.signal.aborted && !chat.view && signOf(told) !== chat.known) { await openConversation(id); }
 }
 
 async function sendMessage() {
-  const text = message.value.trim();
+  const text = message.value.trim(), sending = byId("send"), ended = chat.ended;
   if (!text) { message.focus(); return; }
-  const button = document.getElementById("send");
-  if (chat.view || button.disabled) { showProblem("One request at a time: wait for this answer, or stop it."); return; }
+  if (chat.view || sending.disabled) { showProblem("One request at a time: wait for this answer, or stop it."); return; }
   showProblem("");
-  const ended = chat.ended;
-  const asked = { message: text, on_disconnect: "continue" };
-  if (chat.id) { asked.conversation_id = chat.id; }
-  const profile = document.getElementById("profile");
-  if (!chat.id && profile.value && profile.length > 1) { asked.profile = profile.value; }
+  const json = { message: text, on_disconnect: "continue" };
+  if (chat.id) { json.conversation_id = chat.id; } else if (profiles.length > 1) { json.profile = profiles.value; }
   const request = drawRequest(text, Date.now() / 1000);
-  message.value = "";
-  fitMessage();
+  setMessage("");
   chat.isNear = true;
   keepEndInSight();
-  button.disabled = true;
+  sending.disabled = true;
   try {
-    const response = await send("POST", "chat", { json: asked, signal: ended.signal });
+    const response = await send("POST", "chat", { json, signal: ended.signal });
     follow(makeRun(response.headers.get("X-Run-Id"), text), response, ended);
   } catch (problem) {
     if (ended.signal.aborted) { return; }
     request.remove();
     if (!log.childNodes.length) { showEmpty(); }
-    if (!message.value) { message.value = text; fitMessage(); }
+    if (!message.value) { setMessage(text); }
     if (problem.status !== 409) { showProblem(problem.message); return; }
     chat.known = chat.known || "[]";
-    await lookAgain().catch(function () { /* it is told all the same */ });
+    await lookAgain().catch(() => { /* it is told all the same */ });
     showProblem("This conversation is answering another request, perhaps of another tab. It is shown here; send yours when it is done.");
   } finally {
-    button.disabled = false;
+    sending.disabled = false;
   }
 }
 async function stopRun() {
   if (!chat.view) { return; }
-  const stop = document.getElementById("stop"), id = chat.view.run.id;
-  stop.disabled = true;
-  stop.textContent = "Stopping…";
-  try { await send("DELETE", "runs/" + pathOf(id)); } catch (problem) {
+  byId("stop").disabled = true;
+  byId("stop").textContent = "Stopping…";
+  try { await send("DELETE", "runs/" + chat.view.run.id); } catch (problem) {
     showState();
     if (problem.status !== 404) { showProblem(problem.message); }
   }
+}
+/* Puts a text into the field, to be read again and sent. */
+function setMessage(text) {
+  message.value = text;
+  fitMessage();
+  message.focus();
 }
 /* Makes the field as high as its text, up to a third of the window. */
 function fitMessage() {
   message.style.height = "auto";
   message.style.height = Math.min(message.scrollHeight + 2, window.innerHeight / 3) + "px";
 }
+/* On a phone, whose keyboard has no Shift+Enter, Enter begins a line. */
+function isSending(event) { return event.key === "Enter" && !event.shiftKey && !event.isComposing && hasKeys.matches; }

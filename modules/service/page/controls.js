@@ -1,15 +1,15 @@
 /* Buttons, boxes, and what the page says to a screen reader. */
+function byId(id) { return document.getElementById(id); }
 function button(words, act, classes) {
-  const made = element("button", classes || "", words);
-  made.type = "button";
+  const made = element("button", classes, words, { type: "button" });
   made.addEventListener("click", act);
   return made;
 }
-function copyButton(textOf) {
-  const made = button("Copy", async function () {
-    const isCopied = await copyText(textOf());
-    made.textContent = isCopied ? "Copied" : "Could not copy";
-    setTimeout(function () { made.textContent = "Copy"; }, 2000);
+function submit(words) { return element("button", "main", words, { type: "submit" }); }
+function copyButton(textOf, words = "Copy") {
+  const made = button(words, async () => {
+    made.textContent = await copyText(textOf()) ? "Copied" : "Could not copy";
+    setTimeout(() => { made.textContent = words; }, 2000);
   }, "small");
   return made;
 }
@@ -25,15 +25,8 @@ async function copyText(text) {
   area.remove();
   return isCopied;
 }
-
-function submit(words) {
-  const made = element("button", "main", words);
-  made.type = "submit";
-  return made;
-}
 function checkIn(box, words, isChecked) {
-  const label = element("label", "check"), input = element("input");
-  input.type = "checkbox";
+  const label = element("label", "check"), input = element("input", "", undefined, { type: "checkbox" });
   input.checked = isChecked;
   label.append(input, element("span", "", words));
   box.append(label);
@@ -41,35 +34,38 @@ function checkIn(box, words, isChecked) {
 }
 /* Said politely by a screen reader; an answer once, not with every piece of it. */
 function say(words) {
-  const place = document.getElementById("said");
-  place.textContent = "";
-  setTimeout(function () { place.textContent = cut(shown(words), 2000); }, 50);
+  byId("said").textContent = "";
+  setTimeout(() => { byId("said").textContent = cut(shown(words), 2000); }, 50);
 }
-/* A question of the page itself before it does what can't be undone. */
-function confirmed(words, yes) {
-  const dialog = element("dialog"), form = element("form");
-  form.method = "dialog";
-  const actions = element("div", "actions");
-  const cancel = submit("Cancel"), go = submit(yes);
-  cancel.className = "";
-  cancel.value = "";
-  go.value = "yes";
-  actions.append(cancel, go);
-  const text = element("p", "", words);
-  text.id = newId();
-  dialog.setAttribute("aria-labelledby", text.id);
-  form.append(text, actions);
+const ids = { last: 0 };
+function newId() { ids.last += 1; return "id-" + ids.last; }
+
+/* Asks in a dialog. Gives what was written in its field, "" where it has none, null for no. */
+function askUser(head, words, yes, field) {
+  const dialog = element("dialog"), form = element("form"), actions = element("div", "actions");
+  const title = element("h2", "", head, { id: newId() });
+  dialog.setAttribute("aria-labelledby", title.id);
+  form.append(title, ...(words ? [element("p", "quiet", words)] : []));
+  if (field) {
+    const label = element("label", "", field.label);
+    label.append(field.input);
+    form.append(label);
+  }
+  actions.append(button("Cancel", () => dialog.close()), submit(yes));
+  form.append(actions);
   dialog.append(form);
   document.body.append(dialog);
-  return new Promise(function (done) {
-    form.addEventListener("submit", function (event) {
-      event.preventDefault();
-      dialog.close(event.submitter.value);
-    });
-    dialog.addEventListener("close", function () {
-      dialog.remove();
-      done(dialog.returnValue === "yes");
-    });
-    dialog.showModal();
+  let given = null;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    given = field ? field.input.value.trim() : "";
+    dialog.close();
   });
+  dialog.showModal();
+  return new Promise((done) => dialog.addEventListener("close", () => { dialog.remove(); done(given); }));
+}
+function lineInput(type, value) {
+  const input = element("input", "", undefined, { type, required: "", autocomplete: "off" });
+  input.value = value;
+  return input;
 }

@@ -1,15 +1,12 @@
-/* The list of conversations: search, choose, delete; and the token, where the service wants one. */
-const LIST_PAGE = 50;
+/* The list of conversations: search, choose, rename, delete; and the token, where the service wants one. */
+const LIST_PAGE = 50, LIST_MAX = 500;
 
-const list = { entries: [], before: null, box: document.getElementById("list") };
+const list = { entries: [], before: null, box: byId("list") };
 
-function titleOf(id) {
-  const found = list.entries.find(function (each) { return each.id === id; });
-  return found ? found.title || "" : "";
-}
+function titleOf(id) { return (list.entries.find((each) => each.id === id) || {}).title || ""; }
 async function refreshList() {
   try {
-    const told = await getJson("chats?limit=" + Math.max(LIST_PAGE, Math.min(list.entries.length, 500)));
+    const told = await getJson("chats?limit=" + Math.max(LIST_PAGE, Math.min(list.entries.length, LIST_MAX)));
     list.entries = told.chats;
     list.before = told.before;
     note("");
@@ -18,47 +15,53 @@ async function refreshList() {
     return;
   }
   showList();
-  if (chat.id && titleOf(chat.id)) { showTitle(titleOf(chat.id)); }
+  chat.title = titleOf(chat.id) || chat.title;
+  showTitle();
 }
-async function moreOfList() {
+async function moreOfList(limit) {
+  const before = list.before;
   try {
-    const told = await getJson("chats?limit=" + LIST_PAGE + "&before=" + list.before);
+    const told = await getJson("chats?limit=" + limit + "&before=" + before);
+    if (list.before !== before) { return; }  /* they have come meanwhile */
     list.entries = list.entries.concat(told.chats);
     list.before = told.before;
   } catch (problem) { note(problem.message); }
   showList();
 }
-function note(words) {
-  const place = document.getElementById("listnote");
-  place.textContent = shown(words);
-  place.hidden = !words;
+/* What is searched for may stand among those that were not asked for as yet. */
+function searchList() {
+  showList();
+  if (list.before !== null) { moreOfList(LIST_MAX); }
 }
+function note(words) {
+  byId("listnote").textContent = shown(words);
+  byId("listnote").hidden = !words;
+}
+function choices() { return [...list.box.querySelectorAll(".choice")]; }
 function showList() {
-  const wanted = document.getElementById("search").value.trim().toLowerCase();
+  const wanted = byId("search").value.trim().toLowerCase();
   const focused = list.box.contains(document.activeElement) ? document.activeElement.dataset.id : null;
-  const fitting = list.entries.filter(function (each) { return !wanted || (each.title || "").toLowerCase().includes(wanted); });
+  const fitting = list.entries.filter((each) => each.title.toLowerCase().includes(wanted));
   list.box.replaceChildren(...fitting.map(entryOf));
   if (list.before !== null) {
     const item = element("li");
-    item.append(button("Earlier conversations", moreOfList, "earlier"));
+    item.append(button("Earlier conversations", () => moreOfList(LIST_PAGE), "earlier"));
     list.box.append(item);
   }
-  if (wanted && !fitting.length) { list.box.append(element("li", "quiet", "Nothing fits.")); }
-  if (!list.entries.length) { list.box.append(element("li", "quiet", "No conversation yet.")); }
+  if (!fitting.length) { list.box.append(element("li", "quiet", wanted ? "Nothing fits." : "No conversation yet.")); }
   markCurrent(chat.id);
-  if (focused) {
-    const again = [...list.box.querySelectorAll(".choice")].find(function (each) { return each.dataset.id === focused; });
-    if (again) { again.focus(); }
-  }
+  const again = focused && choices().find((each) => each.dataset.id === focused);
+  if (again) { again.focus(); }
 }
 function entryOf(entry) {
-  const item = element("li");
-  const open = button("", function () { closeDrawer("conversations"); openConversation(entry.id); message.focus(); }, "choice");
+  const item = element("li"), name = cut(entry.title, 100);
+  const open = button("", () => { closeDrawer("conversations"); openConversation(entry.id); message.focus(); }, "choice");
   open.dataset.id = entry.id;
-  open.append(element("bdi", "", cut(entry.title || "(no title)", 200)), element("span", "quiet", whenText(entry.last_used)));
-  const remove = button("✕", function () { deleteConversation(entry); }, "remove");
-  remove.setAttribute("aria-label", "Delete the conversation " + cut(entry.title || entry.id, 100));
-  item.append(open, remove);
+  open.append(element("bdi", "", cut(entry.title, 200) || "(no title)"), element("span", "quiet", whenText(entry.last_used)));
+  const rename = button("✎", () => renameConversation(entry), "tool"), remove = button("✕", () => deleteConversation(entry), "tool remove");
+  rename.setAttribute("aria-label", "Rename the conversation " + name);
+  remove.setAttribute("aria-label", "Delete the conversation " + name);
+  item.append(open, rename, remove);
   return item;
 }
 function whenText(seconds) {
@@ -67,61 +70,42 @@ function whenText(seconds) {
   return then.toLocaleDateString([], then.getFullYear() === now.getFullYear() ? { day: "numeric", month: "short" } : {});
 }
 function markCurrent(id) {
-  list.box.querySelectorAll(".choice").forEach(function (each) {
-    if (each.dataset.id === id) { each.setAttribute("aria-current", "page"); } else { each.removeAttribute("aria-current"); }
-  });
+  choices().forEach((each) => { if (each.dataset.id === id) { each.setAttribute("aria-current", "page"); } else { each.removeAttribute("aria-current"); } });
+}
+async function renameConversation(entry) {
+  const name = await askUser("Rename the conversation", "", "Rename", { label: "Its name", input: lineInput("text", entry.title) });
+  if (name === null) { return; }
+  try { await send("PATCH", "chat/" + pathOf(entry.id), { json: { name } }); } catch (problem) { note(problem.message); return; }
+  await refreshList();
 }
 async function deleteConversation(entry) {
-  if (!await confirmed("Delete “" + cut(entry.title || entry.id, 100) + "”? It is gone for good.", "Delete")) { return; }
-  try {
-    await send("DELETE", "chat/" + pathOf(entry.id));
-  } catch (problem) {
+  if (await askUser("Delete “" + cut(entry.title || entry.id, 100) + "”?", "It is gone for good.", "Delete") === null) { return; }
+  try { await send("DELETE", "chat/" + pathOf(entry.id)); } catch (problem) {
     note(problem.status === 409 ? "It answers a request just now; stop that first." : problem.message);
     return;
   }
   if (chat.id === entry.id) { openConversation(null); }
   await refreshList();
-  document.getElementById("search").focus();
+  byId("search").focus();
 }
 function listKey(event) {
-  const entries = [...list.box.querySelectorAll(".choice")];
-  const at = entries.indexOf(document.activeElement);
+  const entries = choices(), at = entries.indexOf(document.activeElement);
   const isSearch = document.activeElement.id === "search";
   const steps = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: entries.length - 1 };
   if (!entries.length || !(event.key in steps) || (isSearch && event.key !== "ArrowDown") || (at < 0 && !isSearch)) { return; }
   event.preventDefault();
-  if (event.key === "ArrowUp" && at === 0) { document.getElementById("search").focus(); return; }
-  entries[Math.min(steps[event.key], entries.length - 1)].focus();
+  const next = event.key === "ArrowUp" && at === 0 ? byId("search") : entries[Math.min(steps[event.key], entries.length - 1)];
+  next.focus();
 }
 
 /* Asks for the token; it stays in this tab's storage and goes with the tab. */
-function askToken(words) {
-  if (document.querySelector(".token")) { return; }
-  const dialog = element("dialog", "token"), form = element("form");
-  const label = element("label", "", "Token of the service");
-  const input = element("input");
-  input.type = "password";
-  input.id = newId();
-  input.autocomplete = "off";
-  input.required = true;
-  label.htmlFor = input.id;
-  const actions = element("div", "actions");
-  actions.append(submit("Use it"));
-  const head = element("h2", "", "The service wants a token");
-  head.id = newId();
-  dialog.setAttribute("aria-labelledby", head.id);
-  form.append(head, element("p", "quiet", words + " It stays in this tab, and is forgotten when you close it."), label, input, actions);
-  form.addEventListener("submit", function (event) {
-    event.preventDefault();
-    sessionStorage.setItem(TOKEN, input.value.trim());
-    dialog.close();
-  });
-  dialog.addEventListener("close", function () {
-    dialog.remove();
-    if (sessionStorage.getItem(TOKEN)) { beginPage(); }
-  });
+async function askToken() {
+  if (document.querySelector("dialog[open]")) { return; }
+  const wrong = sessionStorage.getItem(TOKEN) ? "That was not the right one. " : "";
   sessionStorage.removeItem(TOKEN);
-  dialog.append(form);
-  document.body.append(dialog);
-  dialog.showModal();
+  const token = await askUser("The service wants a token", wrong + "It stays in this tab, and is forgotten when you close it.", "Use it",
+    { label: "Token of the service", input: lineInput("password", "") });
+  if (token === null) { return; }
+  sessionStorage.setItem(TOKEN, token);
+  beginPage();
 }

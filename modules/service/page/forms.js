@@ -1,92 +1,64 @@
-/* The fields of a form, as MCP's elicitation has them: text, numbers, yes or no, choices. */
-const ids = { last: 0 };
-function newId() { ids.last += 1; return "id-" + ids.last; }
+/* The fields of a form, as MCP's elicitation has them: text, numbers, yes or no, choices. The browser
+   checks them as it does those of any form; the service checks what was sent again. */
+const INPUT_TYPES = { email: "email", uri: "url", date: "date", "date-time": "datetime-local", number: "number", integer: "number" };
 
+/* A box for each field, and `read`, which gives its value, or undefined for none. */
 function fieldsOf(schema) {
-  const needed = Array.isArray(schema.required) ? schema.required : [];
-  return Object.entries(schema.properties || {}).map(function (pair) {
-    return fieldOf(pair[0], pair[1] || {}, needed.includes(pair[0]));
-  });
+  const needed = [].concat(schema.required);
+  return Object.entries(schema.properties || {}).map(([name, each]) => ({ name, ...fieldOf(name, each || {}, needed.includes(name)) }));
 }
 function choicesOf(schema) {
   const titled = schema.oneOf || schema.anyOf;
-  if (Array.isArray(titled)) { return titled.map(function (each) { return [each.const, each.title || each.const]; }); }
-  if (!Array.isArray(schema.enum)) { return null; }
-  const names = Array.isArray(schema.enumNames) && schema.enumNames.length === schema.enum.length ? schema.enumNames : schema.enum;
-  return schema.enum.map(function (value, place) { return [value, names[place]]; });
+  if (Array.isArray(titled)) { return titled.map((each) => [each.const, each.title || each.const]); }
+  return Array.isArray(schema.enum) ? schema.enum.map((value, place) => [value, (schema.enumNames || [])[place] || value]) : null;
 }
 function fieldOf(name, schema, isNeeded) {
-  const title = schema.title || name;
-  const box = element("div", "field");
-  const field = { name: name, title: title, isNeeded: isNeeded, box: box, input: null, read: null, check: function (value) { return wrongWith(title, value, schema); } };
+  const title = schema.title || name, words = title + (isNeeded ? "" : " (if you like)");
   const choices = choicesOf(schema.type === "array" ? schema.items || {} : schema);
-  const words = element("label", "", title + (isNeeded ? "" : " (if you like)"));
+  const box = element("div", "field");
+  let input, read;
   if (schema.type === "array" && choices) {
     const group = element("fieldset");
-    group.append(element("legend", "", words.textContent));
-    const boxes = choices.map(function (choice) { return checkIn(group, choice[1], [].concat(schema.default || []).includes(choice[0])); });
-    field.input = boxes[0];
-    field.read = function () {
-      const chosen = choices.filter(function (choice, place) { return boxes[place].checked; }).map(function (choice) { return choice[0]; });
+    group.append(element("legend", "", words));
+    const boxes = choices.map(([value, label]) => checkIn(group, label, [].concat(schema.default).includes(value)));
+    input = boxes[0];
+    read = () => {
+      const chosen = choices.filter((choice, place) => boxes[place].checked).map(([value]) => value);
       return chosen.length || isNeeded ? chosen : undefined;
     };
     box.append(group);
   } else if (schema.type === "boolean") {
-    field.input = checkIn(box, title, schema.default === true);
-    field.read = function () { return field.input.checked; };
+    input = checkIn(box, title, schema.default === true);
+    read = () => input.checked;
   } else {
-    const input = choices ? selectOf(choices, isNeeded) : inputOf(schema);
+    input = choices ? selectOf(choices, isNeeded) : inputOf(schema);
     input.id = newId();
-    words.htmlFor = input.id;
-    if (schema.default !== undefined && schema.default !== null) { input.value = String(schema.default); }
-    field.input = input;
-    field.read = function () {
-      if (input.validity.badInput) { return NaN; }
+    input.required = isNeeded;
+    input.value = schema.default ?? "";
+    read = () => {
       if (input.value === "") { return undefined; }
-      if (schema.type === "number" || schema.type === "integer") { return Number(input.value); }
-      return schema.format === "date-time" && !Number.isNaN(Date.parse(input.value)) ? new Date(input.value).toISOString() : input.value;
+      if (input.type === "number") { return Number(input.value); }
+      return input.type === "datetime-local" ? new Date(input.value).toISOString() : input.value;
     };
-    box.append(words, input);
+    box.append(element("label", "", words, { for: input.id }), input);
   }
   if (schema.description) {
-    const told = element("p", "quiet", schema.description);
-    told.id = newId();
-    field.input.setAttribute("aria-describedby", told.id);
+    const told = element("p", "quiet", schema.description, { id: newId() });
+    if (input) { input.setAttribute("aria-describedby", told.id); }
     box.append(told);
   }
-  return field;
+  return { box, read };
 }
 function selectOf(choices, isNeeded) {
   const select = element("select");
-  [["", isNeeded ? "Choose" : "None"]].concat(choices).forEach(function (choice) {
-    const option = element("option", "", choice[1]);
-    option.value = choice[0];
-    select.append(option);
-  });
+  [["", isNeeded ? "Choose" : "None"], ...choices].forEach(([value, words]) => select.append(element("option", "", words, { value })));
   return select;
 }
 function inputOf(schema) {
   const input = element("input");
-  const types = { email: "email", uri: "url", date: "date", "date-time": "datetime-local" };
-  input.type = schema.type === "number" || schema.type === "integer" ? "number" : types[schema.format] || "text";
-  if (input.type === "number") { input.step = schema.type === "integer" ? "1" : "any"; }
+  input.type = INPUT_TYPES[schema.format] || INPUT_TYPES[schema.type] || "text";
+  const bounds = { min: schema.minimum, max: schema.maximum, minlength: schema.minLength, maxlength: schema.maxLength };
+  Object.entries(bounds).forEach(([bound, value]) => { if (typeof value === "number") { input.setAttribute(bound, value); } });
+  if (schema.type === "number") { input.step = "any"; }
   return input;
-}
-/* What is wrong with a value, in words; the server checks it again. */
-function wrongWith(title, value, schema) {
-  if (typeof value === "number") {
-    if (Number.isNaN(value)) { return title + " is to be a number."; }
-    if (schema.type === "integer" && !Number.isInteger(value)) { return title + " is to be a whole number."; }
-    if (typeof schema.minimum === "number" && value < schema.minimum) { return title + " is to be at least " + schema.minimum + "."; }
-    if (typeof schema.maximum === "number" && value > schema.maximum) { return title + " is to be at most " + schema.maximum + "."; }
-  } else if (typeof value === "string") {
-    if (schema.minLength > value.length) { return title + " needs at least " + count(schema.minLength, "character") + "."; }
-    if (schema.maxLength < value.length) { return title + " may have at most " + count(schema.maxLength, "character") + "."; }
-    if (schema.format === "email" && !/^\S+@\S+$/.test(value)) { return title + " is to be an email address."; }
-    if (schema.format === "uri" && !/^[a-z][a-z0-9+.-]*:/i.test(value)) { return title + " is to be an address such as https://example.org."; }
-  } else if (Array.isArray(value)) {
-    if (schema.minItems > value.length) { return title + ": choose at least " + schema.minItems + "."; }
-    if (schema.maxItems < value.length) { return title + ": choose at most " + schema.maxItems + "."; }
-  }
-  return "";
 }

@@ -11,36 +11,42 @@ const TABLE_RULE = /^ *\|?( *:?-+:? *\|)+( *:?-+:?)? *$/;
 const RULE = /^ {0,3}([-*_])( *\1){2,} *$/;
 const HEADING = /^ {0,3}(#{1,6}) +(.*)$/;
 
-/* Draws a text into a place. Blocks that are the same as before stay: what streams in is added. */
+/* Draws a text into a place. Where it goes on with what is drawn there, only what may have changed is
+   read and drawn again: the last blocks, as what comes behind them can belong to them. */
 function drawMarkdown(place, text) {
-  const blocks = text.length > MARKDOWN_MAX ? [{ kind: "plain", lines: [text] }] : blocksOf(text.split(/\r\n|\n|\r/));
+  const isPlain = text.length > MARKDOWN_MAX;
+  const old = place.blocks || [], kept = !isPlain && text.startsWith(place.text) ? old.slice(0, -2) : [];
+  const from = kept.length ? kept[kept.length - 1].end : 0;
+  const blocks = kept.concat(isPlain ? [{ kind: "plain", lines: [text], end: 0 }] : blocksOf(text.split(/\r\n|\n|\r/), from));
   setLevels(blocks);
-  const known = place.blocks || [];
-  let same = 0;
-  while (same < known.length && same < blocks.length && sourceOf(known[same]) === sourceOf(blocks[same])) { same += 1; }
+  let same = kept.length;
+  while (same < Math.min(old.length, blocks.length) && sourceOf(old[same]) === sourceOf(blocks[same])) { same += 1; }
+  const growing = same < old.length && same < blocks.length && old[same].kind === "code" && old[same].lines[0] === blocks[same].lines[0];
+  if (growing) { place.childNodes[same].fill(codeOf(blocks[same].lines)); same += 1; }  /* it stays scrolled as it is */
   while (place.childNodes.length > same) { place.lastChild.remove(); }
-  blocks.slice(same).forEach(function (block) { place.append(blockElement(block, 0)); });
-  place.blocks = blocks;
+  place.append(...blocks.slice(same).map((block) => blockElement(block, 0)));
+  Object.assign(place, { blocks, text });
 }
 function sourceOf(block) { return block.kind + (block.level || "") + "\n" + block.lines.join("\n"); }
 /* Headings go down by one level at a time, below the page's own. */
 function setLevels(blocks) {
   let last = 2;
-  blocks.forEach(function (block) {
+  blocks.forEach((block) => {
     if (block.kind !== "heading") { return; }
     block.level = Math.min(HEADING.exec(block.lines[0])[1].length + 2, last + 1, 6);
     last = block.level;
   });
 }
 
-function blocksOf(lines) {
+/* The blocks from a line on; `end` of each is the line behind it. */
+function blocksOf(lines, from = 0) {
   const blocks = [];
-  let at = 0;
+  let at = from;
   while (at < lines.length) {
     if (!lines[at].trim()) { at += 1; continue; }
     const kind = kindAt(lines, at);
     const end = endOf(kind, lines, at);
-    blocks.push({ kind: kind, lines: lines.slice(at, end) });
+    blocks.push({ kind, lines: lines.slice(at, end), end });
     at = end;
   }
   return blocks;
@@ -89,95 +95,84 @@ function endOfList(lines, at) {
 }
 
 const DRAWN = {
-  plain: function (lines) { return element("pre", "", lines[0]); },
-  code: function (lines) {
-    const mark = FENCE.exec(lines[0]);
-    const isClosed = lines.length > 1 && lines[lines.length - 1].trim().startsWith(mark[1]);
-    return codeBlock(lines.slice(1, isClosed ? -1 : undefined).join("\n"), mark[2]);
-  },
-  heading: function (lines, depth, level) {
+  plain: (lines) => element("pre", "", lines[0]),
+  code: (lines) => codeBlock(codeOf(lines), FENCE.exec(lines[0])[2]),
+  heading: (lines, depth, level) => {
     const found = HEADING.exec(lines[0]);
     const made = element(level ? "h" + level : "strong");  /* within a list or a quote it heads nothing */
     drawInline(made, found[2].trim().replace(/ #+$/, ""), 0);
     return made;
   },
-  rule: function () { return element("hr"); },
-  quote: function (lines, depth) {
+  rule: () => element("hr"),
+  quote: (lines, depth) => {
     const made = element("blockquote");
-    drawWithin(made, lines.map(function (line) { return line.replace(/^ {0,3}> ?/, ""); }), depth);
+    drawWithin(made, lines.map((line) => line.replace(/^ {0,3}> ?/, "")), depth);
     return made;
   },
   list: drawList,
   table: drawTable,
-  paragraph: function (lines) {
+  paragraph: (lines) => {
     const made = element("p");
-    drawInline(made, lines.map(function (line) { return line.replace(/^ +/, ""); }).join("\n"), 0);
+    drawInline(made, lines.map((line) => line.replace(/^ +/, "")).join("\n"), 0);
     return made;
   },
 };
 function blockElement(block, depth) { return DRAWN[block.kind](block.lines, depth, block.level); }
 function drawWithin(place, lines, depth) {
   if (depth >= DEPTH_MAX) { place.append(shown(lines.join("\n"))); return; }
-  blocksOf(lines).forEach(function (block) { place.append(blockElement(block, depth + 1)); });
+  place.append(...blocksOf(lines).map((block) => blockElement(block, depth + 1)));
 }
 function drawList(lines, depth) {
   const first = ITEM.exec(lines[0]);
   const made = element(/\d/.test(first[2]) ? "ol" : "ul");
   if (parseInt(first[2], 10) > 1) { made.start = parseInt(first[2], 10); }
   const items = [], inset = new RegExp("^ {0," + first[0].length + "}");
-  lines.forEach(function (line) {
+  lines.forEach((line) => {
     const found = ITEM.exec(line);
     if (found && found[1].length <= first[1].length + 1) { items.push([line.slice(found[0].length)]); return; }
     items[items.length - 1].push(line.replace(inset, ""));
   });
-  items.forEach(function (inner) {
+  items.forEach((inner) => {
     const item = element("li");
     const task = /^\[([ xX])\] /.exec(inner[0]);
     if (task) { inner[0] = (task[1] === " " ? "☐ " : "☑ ") + inner[0].slice(4); }
     drawWithin(item, inner, depth);
     const only = item.firstElementChild;
-    if (only && only.tagName === "P" && !inner.some(function (line) { return !line.trim(); })) { only.replaceWith(...only.childNodes); }
+    if (only && only.tagName === "P" && inner.every((line) => line.trim())) { only.replaceWith(...only.childNodes); }
     made.append(item);
   });
   return made;
 }
 function cellsOf(line) {
-  return line.trim().replace(/^\|/, "").replace(/\|$/, "").split(/(?<!\\)\|/).map(function (cell) {
-    return cell.trim().replace(/\\\|/g, "|");
-  });
+  return line.trim().replace(/^\|/, "").replace(/\|$/, "").split(/(?<!\\)\|/).map((cell) => cell.trim().replace(/\\\|/g, "|"));
 }
 function drawTable(lines) {
-  const sides = cellsOf(lines[1]).map(function (rule) {
-    return rule.endsWith(":") ? (rule.startsWith(":") ? "middle" : "right") : "";
-  });
-  const table = element("table");
-  function fill(row, cells, tag) {
-    cells.slice(0, sides.length).forEach(function (cell, place) {
-      const made = element(tag, sides[place]);
-      if (tag === "th") { made.scope = "col"; }
+  const sides = cellsOf(lines[1]).map((rule) => rule.endsWith(":") ? (rule.startsWith(":") ? "middle" : "right") : "");
+  const table = element("table"), box = element("div", "scroll");
+  function fill(row, cells, tag, attributes) {
+    cells.slice(0, sides.length).forEach((cell, place) => {
+      const made = element(tag, sides[place], undefined, attributes);
       drawInline(made, cell, 0);
       row.append(made);
     });
   }
-  fill(table.createTHead().insertRow(), cellsOf(lines[0]), "th");
+  fill(table.createTHead().insertRow(), cellsOf(lines[0]), "th", { scope: "col" });
   const body = table.createTBody();
-  lines.slice(2).forEach(function (line) { fill(body.insertRow(), cellsOf(line), "td"); });
-  const box = element("div", "scroll");
-  box.tabIndex = 0;
-  box.setAttribute("role", "group");
-  box.setAttribute("aria-label", "Table");
+  lines.slice(2).forEach((line) => fill(body.insertRow(), cellsOf(line), "td"));
   box.append(table);
-  return box;
+  return scrollable(box, "Table");
+}
+function codeOf(lines) {
+  const isClosed = lines.length > 1 && lines[lines.length - 1].trim().startsWith(FENCE.exec(lines[0])[1]);
+  return lines.slice(1, isClosed ? -1 : undefined).join("\n");
 }
 function codeBlock(text, language) {
-  const box = element("div", "code");
-  const head = element("div", "codehead");
-  head.append(element("span", "quiet", language || "text"), copyButton(function () { return text; }));
-  const code = element("pre", "", text);
-  code.tabIndex = 0;
-  code.setAttribute("role", "group");
-  code.setAttribute("aria-label", language ? "Code in " + language : "Code");
-  box.append(head, code);
+  const box = element("div", "code"), head = element("div", "codehead"), code = element("pre");
+  let copied;
+  box.fill = (all) => { copied = all; code.textContent = shown(all); };
+  box.fill(text);
+  head.append(element("span", "quiet", language || "text"), copyButton(() => copied));
+  box.append(head, scrollable(code, language ? "Code in " + language : "Code"));
   return box;
 }
 
@@ -187,15 +182,9 @@ function webAddress(text) {
   try { url = new URL(text); } catch { return null; }
   return ["http:", "https:", "mailto:"].includes(url.protocol) ? url : null;
 }
-function linkTo(address) {
+function linkTo(address, words) {
   const url = webAddress(address);
-  if (!url) { return null; }
-  const made = element("a");
-  made.href = url.href;
-  made.target = "_blank";
-  made.rel = "noopener noreferrer";
-  made.title = shown(url.href);
-  return made;
+  return url && element("a", "", words, { href: url.href, target: "_blank", rel: "noopener noreferrer", title: url.href });
 }
 
 const MARKS = [["**", "strong"], ["__", "strong"], ["~~", "s"], ["*", "em"], ["_", "em"]];
@@ -246,10 +235,8 @@ function addressAt(text, at, form) {
   /* A sign that ends the sentence is not the address's, nor a bracket that was opened before it. */
   let address = found[0].replace(/[.,:;!?'*_~]+$/, "");
   while (address.endsWith(")") && address.split(")").length > address.split("(").length) { address = address.slice(0, -1); }
-  const made = linkTo(address);
-  if (!made) { return null; }
-  made.textContent = shown(address);
-  return { node: made, end: at + address.length };
+  const made = linkTo(address, address);
+  return made && { node: made, end: at + address.length };
 }
 function linkAt(text, at, depth) {
   const middle = closing(text, "](", at + 1);
@@ -265,10 +252,8 @@ function linkAt(text, at, depth) {
   return { node: made, end: middle + 1 + target[0].length };
 }
 function markedAt(text, at, depth) {
-  const mark = MARKS.find(function (each) { return text.startsWith(each[0], at); });
-  if (!mark) { return null; }
-  const from = at + mark[0].length;
-  if (!/\S/.test(text[from] || "")) { return null; }
+  const mark = MARKS.find((each) => text.startsWith(each[0], at)), from = at + (mark ? mark[0].length : 0);
+  if (!mark || !/\S/.test(text[from] || "")) { return null; }
   if (mark[0][0] === "_" && /\w/.test(text[at - 1] || "")) { return null; }  /* snake_case */
   let end = from - mark[0].length;
   for (let tried = 0; tried < ENDS_MAX; tried += 1) {

@@ -46,7 +46,7 @@ def test_nothing_in_it_needs_what_the_policy_forbids_or_makes_html_of_texts() ->
 
 def test_every_place_that_the_script_looks_for_is_there() -> None:
     ids = {*re.findall(r' id="([\w-]+)"', DOCUMENT)}
-    named = re.findall(r'(?:getElementById|onClick)\("([\w-]+)"', inner("script"))
+    named = re.findall(r'(?:byId|onClick)\("([\w-]+)"', inner("script"))
     assert named
     assert {*named} <= ids
 

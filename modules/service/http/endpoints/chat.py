@@ -76,10 +76,13 @@ async def _run(service: Service, request: Request) -> Answered:
 async def _events(service: Service, request: Request) -> Answered:
     """The events of a run behind the last one that was seen, and those to come.
 
-    A run that a killed service left ends as `interrupted`.
+    204 where none will. A run that a killed service left ends as `interrupted`.
     """
     seen = queried(request, EventsQuery)
-    return EventStream(await _found(service, request), seen.last_event_id or seen.after)
+    run, after = await _found(service, request), seen.last_event_id or seen.after
+    if run.is_done and run.last_event is not None and after == run.last_event.id:
+        return None  # a browser's EventSource would come back for ever
+    return EventStream(run, after)
 
 
 @Endpoint("POST", "/runs/{id}/answer", body=AnswerRequest, status=204, problems=("not-found",))

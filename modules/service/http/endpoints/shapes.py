@@ -102,7 +102,7 @@ class SentText(Sent):
 class ChatRequest(Sent):
     """A message, and how it is to be answered."""
 
-    message: str = Field(description="what is asked; at most 100,000 characters")
+    message: str = Field(min_length=1, description="what is asked; at most 100,000 characters")
     conversation_id: str | None = Field(
         None, max_length=200, description="goes on with it, or begins one of a plain name"
     )

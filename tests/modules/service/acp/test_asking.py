@@ -9,7 +9,6 @@ from core.mcp.peer import RpcError, SessionLost
 from core.values import Json, JsonObject
 from modules.service.acp.asking import EditorQuestions
 from modules.service.acp.door import Editor
-from modules.service.acp.messages import Abilities
 from modules.service.acp.updates import RunUpdates
 from modules.service.questions import PersonAnswer, PersonQuestion
 
@@ -19,29 +18,25 @@ VISIT = PersonQuestion(
 FORM: JsonObject = {"type": "object", "properties": {"name": {"type": "string"}}}
 
 
-class FakeEditor:
+class FakeEditor(Editor):
     """Answers each request with the same, or fails with it; keeps what it is asked and told."""
 
-    def __init__(self, answer: JsonObject | Exception, *, forms: bool, visits: bool) -> None:
+    def __init__(self, answer: JsonObject | Exception, *, forms: bool = False) -> None:
+        self.has_forms = forms
         self.answer = answer
         self.asked: list[tuple[str, JsonObject]] = []
         self.told: list[JsonObject] = []
         self.chat: list[str] = []
-        able = Abilities(forms, visits)
         updates = RunUpdates(self._hear, Redactor({}), Path("/work"))
-        editor = Editor(lambda: able, self._ask, self._tell)
         self.questions = EditorQuestions(
-            "s", editor, self._ask_in_chat, updates, Redactor({}), Path("/work")
+            "s", self, self._ask_in_chat, updates, Redactor({}), Path("/work")
         )
 
-    async def _ask(self, method: str, params: JsonObject) -> JsonObject:
+    async def ask(self, method: str, params: JsonObject) -> JsonObject:
         self.asked.append((method, params))
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
-
-    async def _tell(self, method: str, params: JsonObject) -> None:
-        raise AssertionError(method)
 
     async def _hear(self, update: JsonObject) -> None:
         self.told.append(update)
@@ -71,7 +66,7 @@ def chosen(option: Json) -> JsonObject:
 async def test_what_has_options_is_a_permission_request(
     answer: JsonObject | Exception, expected: PersonAnswer | None, status: str
 ) -> None:
-    editor = FakeEditor(answer, forms=False, visits=False)
+    editor = FakeEditor(answer)
     assert await editor.questions.put(VISIT) == expected
     ((method, params),) = editor.asked
     assert method == "session/request_permission"
@@ -82,34 +77,27 @@ async def test_what_has_options_is_a_permission_request(
 @pytest.mark.parametrize(
     ("action", "expected"),
     [
-        ("accept", PersonAnswer("done")),
+        ("accept", PersonAnswer(content={"name": "Ada"})),
         ("decline", PersonAnswer(declined=True)),
         ("cancel", None),
         (None, None),
     ],
 )
-async def test_a_page_is_opened_by_an_editor_that_can(
+async def test_a_form_goes_to_an_editor_that_has_forms_alone(
     action: str | None, expected: PersonAnswer | None
 ) -> None:
-    editor = FakeEditor({"action": action}, forms=True, visits=True)
-    assert await editor.questions.put(VISIT) == expected
-    ((method, params),) = editor.asked
-    assert (method, params["mode"]) == ("elicitation/create", "url")
-
-
-async def test_a_form_goes_to_an_editor_that_has_forms_alone() -> None:
     question = PersonQuestion("1", "form", "who are you?", form=FORM)
-    editor = FakeEditor({"action": "accept", "content": {"name": "Ada"}}, forms=True, visits=False)
-    assert await editor.questions.put(question) == PersonAnswer(content={"name": "Ada"})
+    editor = FakeEditor({"action": action, "content": {"name": "Ada"}}, forms=True)
+    assert await editor.questions.put(question) == expected
     assert editor.asked[0][1]["requestedSchema"] == FORM
-    without = FakeEditor({}, forms=False, visits=False)
+    without = FakeEditor({})
     assert await without.questions.put(question) is None
     assert without.asked == []
 
 
-async def test_a_free_question_is_asked_in_the_chat_where_there_are_no_forms() -> None:
+async def test_a_free_question_is_asked_in_the_chat() -> None:
     question = PersonQuestion("1", "part", "which colour?", detail="the parts so far")
-    editor = FakeEditor({}, forms=False, visits=False)
+    editor = FakeEditor({})
     assert await editor.questions.put(question) == PersonAnswer("from the chat")
     assert editor.chat == ["which colour?\n\nthe parts so far"]
 
@@ -123,7 +111,7 @@ async def test_hidden_characters_of_a_call_are_shown() -> None:
         {"once": "yes", "no": "no"},
         tool="files.write_file",
     )
-    editor = FakeEditor(chosen("once"), forms=False, visits=False)
+    editor = FakeEditor(chosen("once"))
     assert await editor.questions.put(question) == PersonAnswer("once")
     call = editor.asked[0][1]["toolCall"]
     assert isinstance(call, dict)

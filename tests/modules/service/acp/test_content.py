@@ -5,23 +5,23 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
-from modules.service.acp.content import path_of, read_prompt
+from modules.service.acp.content import asked_in, path_of
 from modules.service.acp.messages import Block, Resource
 
 
 def linked(path: Path) -> Block:
-    return Block(type="resource_link", uri=path.as_uri(), name=path.name)
+    return Block(type="resource_link", uri=path.as_uri())
 
 
-async def test_a_link_to_a_text_is_attached_and_one_to_anything_else_named(tmp_path: Path) -> None:
-    asked = await read_prompt(
+def test_a_link_to_a_text_is_attached_and_one_to_anything_else_named(tmp_path: Path) -> None:
+    asked = asked_in(
         [
             Block(type="text", text="compare"),
             linked(tmp_path / "my notes.md"),
             Block(type="text", text="with"),
             linked(tmp_path / "program.bin"),
             linked(tmp_path),
-            Block(type="resource_link", uri="https://example.com/a", name="a"),
+            Block(type="resource_link", uri="https://example.com/a"),
         ]
     )
     assert asked.request.split("  ") == [
@@ -31,10 +31,10 @@ async def test_a_link_to_a_text_is_attached_and_one_to_anything_else_named(tmp_p
     ]
 
 
-async def test_embedded_files_are_variables_of_their_names() -> None:
+def test_embedded_files_are_variables_of_their_names() -> None:
     first = Resource(uri="file:///a/notes.md", text="one\r\ntwo")
     second = Resource(uri="file:///b/notes.md", text="three")
-    asked = await read_prompt(
+    asked = asked_in(
         [Block(type="resource", resource=first), Block(type="resource", resource=second)]
     )
     assert [(text.name, text.text) for text in asked.texts] == [
@@ -56,15 +56,15 @@ async def test_embedded_files_are_variables_of_their_names() -> None:
         ),
     ],
 )
-async def test_what_can_not_be_used_is_told(block: Block, told: str) -> None:
+def test_what_can_not_be_used_is_told(block: Block, told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        await read_prompt([Block(type="text", text="see"), block])
+        asked_in([Block(type="text", text="see"), block])
 
 
-async def test_a_prompt_brings_no_more_than_a_request_may() -> None:
+def test_a_prompt_brings_no_more_than_a_request_may() -> None:
     resource = Resource(uri="file:///a.txt", text="x")
     with pytest.raises(UsageError, match="more than 5 images or 10 files"):
-        await read_prompt([Block(type="resource", resource=resource)] * 11)
+        asked_in([Block(type="resource", resource=resource)] * 11)
 
 
 @pytest.mark.parametrize(

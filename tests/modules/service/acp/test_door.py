@@ -1,7 +1,6 @@
 """The connection with an editor: what is answered at once, and errors of all kinds."""
 
 import asyncio
-import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
@@ -12,9 +11,9 @@ from core.base.redaction import Redactor
 from core.errors import StorageError, UsageError
 from core.mcp.peer import RpcError
 from core.values import JsonObject
-from modules.service.acp.door import AcpDoor, Editor, OpenSessions, Sessions
-from modules.service.acp.stdio import OwnStdio
-from tests.modules.service.acp.test_stdio import BOUND_SECONDS, Ends
+from modules.service.acp.door import AcpDoor, Editor, Sessions
+from modules.service.acp.messages import Params
+from tests.modules.service.acp.test_stdio import BOUND_SECONDS, Ends, ends
 
 TOKEN = "tok-1234567890abcdef"  # noqa: S105 - nobody's
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -28,7 +27,7 @@ class FakeSessions:
         self.cancelled: list[str] = []
         self.is_closed = False
 
-    async def answer(self, method: str, params: JsonObject) -> JsonObject:
+    async def answer(self, method: str, params: Params) -> JsonObject:
         if self.error is not None:
             raise self.error
         return {"method": method}
@@ -41,25 +40,18 @@ class FakeSessions:
 
 
 @asynccontextmanager
-async def door(load: Callable[[], OpenSessions]) -> AsyncGenerator[Ends]:
-    theirs, ours = os.pipe(), os.pipe()
-    made = Ends(OwnStdio(theirs[0], ours[1]), theirs[1], os.fdopen(ours[0], "rb"))
-    serving = asyncio.create_task(
-        AcpDoor(made.transport, load, Redactor({"API_TOKEN": TOKEN})).serve()
-    )
-    try:
-        yield made
-    finally:
-        os.close(made.writing)
-        await asyncio.wait_for(serving, BOUND_SECONDS)
-        made.reading.close()
+async def door(open_: Callable[[], Sessions]) -> AsyncGenerator[Ends]:
+    def opened(_: Editor) -> Sessions:
+        return open_()
 
-
-def given(sessions: Sessions) -> Callable[[], OpenSessions]:
-    def make(_: Editor) -> Sessions:
-        return sessions
-
-    return lambda: make
+    async with ends() as made:
+        served = AcpDoor(made.transport, opened, Redactor({"API_TOKEN": TOKEN}))
+        serving = asyncio.create_task(served.serve())
+        try:
+            yield made
+        finally:
+            made.end()
+            await asyncio.wait_for(serving, BOUND_SECONDS)
 
 
 def request(method: str, id_: int = 1) -> bytes:
@@ -81,7 +73,7 @@ def request(method: str, id_: int = 1) -> bytes:
 async def test_an_error_says_what_is_wrong_and_in_which_trace(
     error: Exception, code: int, told: str
 ) -> None:
-    async with door(given(FakeSessions(error))) as client:
+    async with door(lambda: FakeSessions(error)) as client:
         client.write(request("session/new"))
         answer = await client.answer()
         body = answer["error"]
@@ -95,10 +87,10 @@ async def test_an_error_says_what_is_wrong_and_in_which_trace(
 async def test_what_could_not_be_loaded_is_tried_again() -> None:
     errors: list[Exception] = [SettingsError("profiles.yaml:3: wrong")]
 
-    def load() -> OpenSessions:
+    def load() -> Sessions:
         if errors:
             raise errors.pop()
-        return given(FakeSessions())()
+        return FakeSessions()
 
     async with door(load) as client:
         client.write(request("session/new"))
@@ -111,9 +103,9 @@ async def test_nothing_is_loaded_before_initialize_is_answered() -> None:
     may_load = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def load() -> OpenSessions:
+    def load() -> Sessions:
         asyncio.run_coroutine_threadsafe(may_load.wait(), loop).result(BOUND_SECONDS)
-        return given(FakeSessions())()
+        return FakeSessions()
 
     async with door(load) as client:
         client.write(request("initialize"), request("authenticate", 2), request("session/new", 3))
@@ -125,7 +117,7 @@ async def test_nothing_is_loaded_before_initialize_is_answered() -> None:
 
 async def test_cancelling_reaches_the_session_and_the_end_closes_all() -> None:
     sessions = FakeSessions()
-    async with door(given(sessions)) as client:
+    async with door(lambda: sessions) as client:
         client.write(request("session/new"))
         await client.answer()
         client.write(

@@ -5,26 +5,27 @@ from pathlib import Path
 import pytest
 
 from config.schema import load_profile
-from config.settings import ROOT, Places
 from core.base.redaction import Redactor
 from core.errors import UsageError
 from core.mcp.peer import RpcError
 from core.turn import MemoryItem
 from core.values import JsonObject
-from modules.service.acp.door import Editor
-from modules.service.acp.kept import PAGE_SIZE, SessionList, past_updates
-from modules.service.acp.messages import Abilities, ListSessions
-from modules.service.acp.sessions import AcpSessions
-from modules.service.agents import AgentSetting
+from modules.service.acp.kept import PAGE_SIZE, kept_items, page_of, past_updates
+from modules.service.acp.messages import Params, read
 from modules.session.history import folder_item
+from modules.session.kept import KeptSessions
 from modules.session.memory import MemoryManager
 from tests.command_line import write_profile
 
 
-def setting(home: Path) -> AgentSetting:
-    file = write_profile(home)
-    places = Places(ROOT, home)
-    return AgentSetting(places, places, load_profile(file), file, {}, Redactor({}))
+def kept_in(home: Path) -> KeptSessions:
+    def unheard(_stage: str, _text: str) -> None: ...
+
+    return KeptSessions(load_profile(write_profile(home)), home, unheard)
+
+
+def page(home: Path, params: Params | None = None) -> JsonObject:
+    return page_of(kept_in(home), params or Params(), Redactor({}))
 
 
 def asked(request: str, at: float = 1.0) -> MemoryItem:
@@ -47,42 +48,38 @@ def test_a_session_is_listed_in_its_folder_and_one_without_in_each(tmp_path: Pat
     keep(tmp_path, "here", asked("add 5 and 7"), folder_item(Path("/work/here")))
     keep(tmp_path, "there", asked("tell"), folder_item(Path("/work/there")))
     keep(tmp_path, "terminal", asked("help"))
-    sessions = SessionList(setting(tmp_path))
-    assert names(sessions.page(ListSessions())) == ["here", "terminal", "there"]
-    page = sessions.page(ListSessions(cwd="/work/here"))
-    assert names(page) == ["here", "terminal"]
-    assert all("/work/here" in str(each) for each in [page["sessions"]])
-    assert "add 5 and 7" in str(page["sessions"])
+    assert names(page(tmp_path)) == ["here", "terminal", "there"]
+    found = page(tmp_path, Params(cwd=Path("/work/here")))
+    assert names(found) == ["here", "terminal"]
+    assert str(found["sessions"]).count("/work/here") == 2
+    assert "add 5 and 7" in str(found["sessions"])
 
 
 def test_a_long_list_comes_in_pages(tmp_path: Path) -> None:
     for number in range(PAGE_SIZE + 3):
         keep(tmp_path, f"session-{number}", asked("add 5 and 7"))
-    sessions = SessionList(setting(tmp_path))
-    first = sessions.page(ListSessions())
+    first = page(tmp_path)
     cursor = first["nextCursor"]
     assert isinstance(cursor, str)
-    second = sessions.page(ListSessions(cursor=cursor))
+    second = page(tmp_path, Params(cursor=cursor))
     assert "nextCursor" not in second
     assert len({*names(first), *names(second)}) == PAGE_SIZE + 3
     for wrong in ("x", "-1", "²"):
-        with pytest.raises(RpcError, match="'cursor' is none"):
-            sessions.page(ListSessions(cursor=wrong))
+        with pytest.raises(RpcError, match="`cursor` must match"):
+            read({"cursor": wrong})
 
 
 def test_a_session_that_is_not_there_or_can_not_be_is_told(tmp_path: Path) -> None:
-    sessions = SessionList(setting(tmp_path))
     with pytest.raises(RpcError, match="no session nowhere is kept"):
-        sessions.items("nowhere")
+        kept_items(kept_in(tmp_path), "nowhere")
     with pytest.raises(UsageError):
-        sessions.items("../../etc/passwd")
-    sessions.delete("nowhere")
+        kept_items(kept_in(tmp_path), "../../etc/passwd")
 
 
 def test_a_damaged_session_is_left_out_of_the_list(tmp_path: Path) -> None:
     keep(tmp_path, "sound", asked("add 5 and 7"))
     (tmp_path / "memory" / "broken.json").mkdir()
-    assert names(SessionList(setting(tmp_path)).page(ListSessions())) == ["sound"]
+    assert names(page(tmp_path)) == ["sound"]
 
 
 def test_what_was_taken_back_is_not_shown_again() -> None:
@@ -108,18 +105,3 @@ def test_what_was_taken_back_is_not_shown_again() -> None:
     kinds = [each["sessionUpdate"] for each in told]
     assert kinds == ["user_message_chunk", "tool_call", "agent_message_chunk"]
     assert str(told[1]["title"]).startswith("math.add")
-
-
-async def test_a_deleted_session_is_gone(tmp_path: Path) -> None:
-    keep(tmp_path, "old", asked("add 5 and 7"))
-
-    async def ask(method: str, params: JsonObject) -> JsonObject:
-        raise AssertionError(method)
-
-    async def tell(method: str, params: JsonObject) -> None:
-        raise AssertionError(method)
-
-    sessions = AcpSessions(setting(tmp_path), Editor(Abilities, ask, tell))
-    assert await sessions.answer("session/delete", {"sessionId": "old"}) == {}
-    assert names(await sessions.answer("session/list", {})) == []
-    await sessions.aclose()

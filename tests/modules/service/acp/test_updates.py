@@ -8,6 +8,8 @@ from core.events import (
     Event,
     GraphPlanned,
     ModelAnswered,
+    ModelAsked,
+    ModelWriting,
     PlanWritten,
     Replanned,
     SubtaskChanged,
@@ -22,8 +24,9 @@ from core.tools.catalog import ToolCatalog
 from core.tools.content import ImageBlock
 from core.turn import Plan, ToolCall, Usage
 from core.values import JsonObject
-from modules.service.acp.calls import IMAGE_CHARACTERS_MAX, kind_of
-from modules.service.acp.updates import RunUpdates, calls_in
+from modules.service.acp.calls import IMAGE_CHARACTERS_MAX
+from modules.service.acp.plan import calls_in
+from modules.service.acp.updates import RunUpdates
 from tests.doubles import tool
 
 FOLDER = Path("/work/project")
@@ -59,7 +62,7 @@ async def test_a_call_names_its_files_and_keeps_secrets() -> None:
     started = ToolCallStarted(1, "files.read_file", {"path": "notes.md", "key": SECRET})
     progress = ToolCallProgress(1, "files.read_file", 1, 2, "half of it")
     first, second, third = await shown(started, progress, ToolCallFinished(1, call(SECRET)))
-    assert first["kind"] == "read"
+    assert first["kind"] == "other", "none that an editor may allow without asking"
     assert first["locations"] == [{"path": "/work/project/notes.md"}]
     assert SECRET not in str([first, second, third])
     assert "half of it" in str(second["content"])
@@ -116,7 +119,6 @@ async def test_the_parts_of_a_graph_are_the_plan() -> None:
         [("add 5 and 7", "completed"), ("tell {{first}} (failed)", "completed")],
         [("add 5 and 7", "completed"), ("ask", "pending")],
     ]
-    assert [entry["priority"] for entry in plans[0]] == ["medium", "high"]
     assert all(each["sessionUpdate"] != "agent_message_chunk" for each in told)
 
 
@@ -127,6 +129,48 @@ async def test_an_answer_is_told_as_it_is_and_the_window_as_it_fills() -> None:
     assert SECRET in str(answer), "an answer is what was asked for"
 
 
+async def test_the_calls_of_a_plan_are_the_plan_where_there_are_several() -> None:
+    one = Plan("async def solve():\n    return await tools.add(a=1, b=2)")
+    two = Plan(f"{one.source} + await tools.files.read_file(path='a')")
+    add = ToolCall("math.add", {"a": 1, "b": 2}, True, 3, 0.1)
+    told = await shown(
+        PlanWritten(1, 1, one, ""),
+        PlanWritten(1, 2, two, ""),
+        ToolCallStarted(1, "math.add", {"a": 1, "b": 2}),
+        ToolCallFinished(1, add),
+        ToolCallKept(call("x")),
+    )
+    plans = [entries_of(each) for each in told if each["sessionUpdate"] == "plan"]
+    assert [[each["content"] for each in plan] for plan in plans] == [
+        ["math.add", "files.read_file"]
+    ] * 4
+    assert [[each["status"] for each in plan] for plan in plans] == [
+        ["pending", "pending"],
+        ["in_progress", "pending"],
+        ["completed", "pending"],
+        ["completed", "completed"],
+    ]
+
+
+async def test_an_answer_is_told_while_it_is_written() -> None:
+    def writing(answer: str) -> ModelWriting:
+        text = f'async def solve():\n    return "FINAL_ANSWER: {answer}'
+        return ModelWriting("m", len(text), 0, text)
+
+    said = Plan('async def solve():\n    return "FINAL_ANSWER: one two"')
+    events = (writing("one"), writing("one two"), PlanWritten(1, 1, said, ""), Answered("one two"))
+    told = await shown(ModelAsked("m", "decision"), *events)
+    assert [each["content"] for each in told] == [
+        {"type": "text", "text": "one"},
+        {"type": "text", "text": " two"},
+    ]
+    anew = await shown(ModelAsked("m", "decision"), writing("wrong"), Answered("right"))
+    assert [each["content"] for each in anew] == [
+        {"type": "text", "text": "wrong"},
+        {"type": "text", "text": "\n\nright"},
+    ]
+
+
 def test_the_calls_of_a_plan_stand_in_its_order() -> None:
     source = (
         "async def solve():\n    x = await tools.files.read_file(path='a')\n"
@@ -134,11 +178,3 @@ def test_the_calls_of_a_plan_stand_in_its_order() -> None:
     )
     assert calls_in(source, TOOLS) == ["files.read_file", "math.add", "math.add"]
     assert calls_in("async def", TOOLS) == []
-
-
-def test_the_kind_of_a_tool_shows_in_its_name() -> None:
-    kinds = {
-        name: kind_of(name)
-        for name in ("files.write_file", "web.search", "x.delete-page", "math.add", "a.fetch_url")
-    }
-    assert list(kinds.values()) == ["edit", "search", "delete", "other", "fetch"]

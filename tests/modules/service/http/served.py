@@ -69,7 +69,12 @@ def gate_server(gates: Path) -> str:
 
 
 def agents_of(
-    home: Path, replies: Sequence[object], *servers: str, documents: str = "", budgets: str = ""
+    home: Path,
+    replies: Sequence[object],
+    *servers: str,
+    documents: str = "",
+    budgets: str = "",
+    approve: Sequence[str] = ("gate.hold",),
 ) -> AgentSetting:
     """What agents are made of: these servers, and a model that replies so.
 
@@ -89,7 +94,7 @@ def agents_of(
         environ=NO_MODEL_SERVER,
         redactor=Redactor({}),
         model=script(home, replies),
-        approve=["gate.hold"],
+        approve=approve,
     )
 
 
@@ -118,9 +123,11 @@ async def served(
     queue_max: int = 4,
     documents: str = "",
     budgets: str = "",
+    approve: Sequence[str] = ("gate.hold",),
 ) -> AsyncGenerator[Served]:
     """The whole service; its client fails rather than wait for ever."""
-    agents = agents_of(home, replies, *servers, documents=documents, budgets=budgets)
+    more = {"documents": documents, "budgets": budgets}
+    agents = agents_of(home, replies, *servers, **more, approve=approve)
     metrics = Metrics()
     async with AgentPool(agents, asyncio.get_running_loop().time) as pool:
         runs = Runs(pool, runs_max=runs_max, queue_max=queue_max, on_event=metrics.hear)

@@ -72,6 +72,7 @@ async def test_events_are_read_again_behind_the_last_that_was_seen(tmp_path: Pat
                 assert [each async for each in told(response)] == events[2:]
         async with service.client.stream("GET", path, params={"after": 10_000}) as response:
             assert [each async for each in told(response)] == events[-1:]  # which ends a stream
+        assert (await service.client.get(path, params={"after": len(events)})).status_code == 204
         assert (await service.client.get(path, params={"after": "-1"})).status_code == 400
         state = (await service.client.get(path.removesuffix("/events"))).json()
     assert state["status"] == "done"

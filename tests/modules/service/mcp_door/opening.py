@@ -12,7 +12,7 @@ import uvicorn
 from mcp.client import Client
 from mcp.client.session import ElicitationFnT, MessageHandlerFnT
 from mcp_types import CallToolResult, TextContent
-from starlette.routing import Router
+from starlette.routing import Route, Router
 from starlette.types import Scope
 
 from config.schema import load_profile
@@ -20,9 +20,9 @@ from config.settings import Places
 from core.base.redaction import Redactor
 from core.values import JsonObject
 from modules.service.agents import AgentSetting
-from modules.service.mcp_door.asking import Caller
 from modules.service.mcp_door.door import McpDoor
 from modules.service.mcp_door.http import McpHttp
+from modules.service.mcp_door.work import Caller
 from modules.service.pool import AgentPool
 from modules.service.served.runs import Runs
 from tests.command_line import NO_MODEL_SERVER, ROOT, SUMS_SERVER, plan, script, write_profile
@@ -110,8 +110,9 @@ async def serving(door: McpDoor, *callers: Caller) -> AsyncGenerator[str]:
         return known[int(scope["path_params"]["user"])]
 
     listening = socket.create_server(("127.0.0.1", 0))
-    async with McpHttp(door) as http:
-        app = Router([http.route("/{user}/mcp", caller_of)])
+    http = McpHttp(door, caller_of)
+    async with http.running():
+        app = Router([Route("/{user}/mcp", http)])
         config = uvicorn.Config(
             app, lifespan="off", log_config=None, timeout_graceful_shutdown=1, ws="none"
         )

@@ -135,11 +135,27 @@ async def test_a_second_request_to_a_session_is_refused_while_one_is_answered(
         await person.was_asked.wait()
         second = await client.call_tool("ask", asked)
         person.may_answer.set()
-        assert text_of(await first) == "done"
+        assert structured(await first)["answer"] == "done"
         third = await client.call_tool("ask", asked)
     assert second.is_error
     assert "the conversation paint answers another request" in text_of(second)
     assert text_of(third) == "again"
+
+
+async def test_a_session_that_begins_under_an_unknown_name_is_told(tmp_path: Path) -> None:
+    asked = {"request": "paint it", "session_id": "paint"}
+    async with (
+        open_door(tmp_path, [says("done"), says("again")]) as door,
+        client_of(door, "legacy") as client,
+    ):
+        first = await client.call_tool("ask", asked)
+        second = await client.call_tool("ask", asked)
+        other = await client.call_tool("ask", {"request": "x", "session_id": "2020/01/01/nothing"})
+    begun = "begins the conversation 'paint': none of that name is kept"
+    assert text_of(first).split("\n") == ["done", begun]
+    assert structured(first)["message"] == begun
+    assert (text_of(second), structured(second)["message"]) == ("again", "")
+    assert other.is_error
 
 
 @both_eras
@@ -227,11 +243,15 @@ def ids(found: JsonObject) -> set[object]:
 @pytest.mark.parametrize(
     ("tool", "arguments", "says_what"),
     [
-        ("ask", {"reqest": "x"}, "request: Field required; reqest: Extra inputs are not permitted"),
-        ("ask", {"request": "x" * 100_001}, "at most 100000 characters"),
+        (
+            "ask",
+            {"reqest": "x"},
+            "ask: `request` is missing; `reqest` is unknown",
+        ),
+        ("ask", {"request": "x" * 100_001}, "`request` must have at most 100,000 characters"),
         ("ask", {"request": " "}, "the request is empty"),
         ("ask", {"request": "x", "session_id": "../x"}, "session"),
-        ("list_sessions", {"limit": 0}, "limit: Input should be greater than or equal to 1"),
+        ("list_sessions", {"limit": 0}, "`limit` must be at least 1"),
         ("aks", {}, "there is no tool 'aks'; did you mean ask?"),
         ("math__add", {"a": 1, "b": 2}, "there is no tool 'math__add'"),
         ("search_documents", {"query": "lease"}, "no server for documents"),
@@ -322,7 +342,7 @@ async def test_documents_are_searched_by_the_agents_server(tmp_path: Path) -> No
     assert "three months" in text_of(found)
     assert "lease.md" in text_of(found)
     assert wrong.is_error
-    assert "less than or equal to 50" in text_of(wrong)
+    assert "`k` must be at most 50" in text_of(wrong)
 
 
 async def test_so_many_calls_wait_for_answers_and_no_more(tmp_path: Path) -> None:
@@ -339,18 +359,16 @@ async def test_so_many_calls_wait_for_answers_and_no_more(tmp_path: Path) -> Non
         oldest = await stopped_at_question(client, first)
         newest = await stopped_at_question(client, second)
         answers = [
-            text_of(
-                await client.call_tool(
-                    "ask",
-                    given,
-                    input_responses=dict.fromkeys(waiting.input_requests or {}, blue),
-                    request_state=waiting.request_state,
-                )
+            await client.call_tool(
+                "ask",
+                given,
+                input_responses=dict.fromkeys(waiting.input_requests or {}, blue),
+                request_state=waiting.request_state,
             )
             for given, waiting in ((first, oldest), (second, newest))
         ]
-    assert "nothing waits" in answers[0]
-    assert answers[1] == "second"
+    assert "nothing waits" in text_of(answers[0])
+    assert structured(answers[1])["answer"] == "second"
 
 
 async def test_more_calls_than_may_be_are_refused_with_advice(tmp_path: Path) -> None:

@@ -9,10 +9,12 @@ import pytest
 from mcp.client import Client
 from mcp.client.session import ClientRequestContext
 from mcp_types import ElicitRequestParams, ElicitResult
+from starlette.types import Message
 
-from modules.service.mcp_door.asking import Caller
-from modules.service.mcp_door.http import BODY_BYTES_MAX
+from modules.service.mcp_door.http import BODY_BYTES_MAX, McpHttp
+from modules.service.mcp_door.work import Caller
 from modules.service.pool import user_named
+from modules.service.served.runs import Draining
 from tests.modules.service.mcp_door.opening import (
     ADDS,
     ASKS,
@@ -115,6 +117,24 @@ async def test_one_users_connection_is_none_for_another(tmp_path: Path) -> None:
         other = await http.post(f"{url}/1/mcp", json=ping, headers=named)
     assert own.status_code == 200
     assert other.status_code == 404
+
+
+async def test_a_request_that_comes_too_late_is_told_that_the_service_ends(tmp_path: Path) -> None:
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        raise AssertionError("nothing is to be received")
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async with open_door(tmp_path) as door:
+        http = McpHttp(door, lambda _: Caller())
+        async with http.running():
+            pass
+        with pytest.raises(Draining):
+            await http({"type": "http", "method": "POST"}, receive, send)
+    assert sent == []
 
 
 async def test_a_trace_in_the_headers_is_taken_over_too(tmp_path: Path) -> None:

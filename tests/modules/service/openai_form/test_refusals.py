@@ -12,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.base.redaction import Redactor
 from core.values import Json, JsonObject
-from modules.service.openai_form.asked import read_asked
-from modules.service.openai_form.errors import Refused
+from modules.service.openai_form.asked import Asked, read_asked
+from modules.service.openai_form.errors import Unfit, error_document
 from modules.service.pool import User
 from tests.command_line import write_profile
 from tests.modules.service.openai_form.served import TOKEN, Served, served, setting
@@ -22,6 +23,10 @@ from tests.modules.service.openai_form.served import TOKEN, Served, served, sett
 HEADERS = {"authorization": f"Bearer {TOKEN}", "content-type": "application/json"}
 
 MESSAGE: JsonObject = {"role": "user", "content": "add 5 and 7"}
+
+
+def read(value: Json) -> Asked:
+    return read_asked(json.dumps(value).encode())
 
 
 def body(**fields: Json) -> JsonObject:
@@ -50,12 +55,18 @@ REFUSED: list[tuple[JsonObject, str | None, str]] = [
     (body(messages=[{"role": "user", "content": " "}]), "messages", "is empty"),
     (body(messages=[{"role": "system", "content": "x"}]), "messages", "has to be the user's"),
     (body(messages=[MESSAGE, {"role": "assistant", "content": "12"}]), "messages", "the user's"),
-    (body(messages=[{"role": "tool", "content": "1"}, MESSAGE]), "messages[0].role", "'tool'"),
+    (body(messages=[{"role": "tool", "content": "1"}, MESSAGE]), "messages[0].role", "'user'"),
     (body(messages=[{"role": "user", "content": "x" * 100_001}]), "messages", "100,000"),
     (body(messages=[{"role": "system", "content": "x" * 32_001}, MESSAGE]), "messages", "32,000"),
-    (with_content({"type": "input_audio"}), "messages[0].content[0]", "input_audio"),
-    (with_content(picture("x"), {"type": "text"}), "messages[0].content[1].text", "required"),
-    (body(stop=[*"abcde"]), "stop", "up to 4"),
+    (with_content({"type": "input_audio"}), "messages[0].content[0].type", "must be 'text'"),
+    (with_content(picture("x"), {"type": "text"}), "messages[0].content[1]", "lacks `text`"),
+    (with_content({"type": "image_url", "image_url": None}), "messages[0].content[0]", "lacks"),
+    (body(messages=[{"role": "user", "content": 5}]), "messages[0].content", "must be a text"),
+    (body(messages=[{"role": "user", "content": [5]}]), "messages[0].content[0]", "an object"),
+    (body(stop=[*"abcde"]), "stop", "at most 4"),
+    (body(stop=["a", 5]), "stop[1]", "must be a text"),
+    (body(stream="maybe"), "stream", "must be true or false"),
+    ({}, "model", "`model` is missing; `messages` is missing"),
     (body(response_format={"type": "xml"}), "response_format.type", "json_schema"),
     (
         with_schema({"type": "no"}),
@@ -74,15 +85,17 @@ REFUSED: list[tuple[JsonObject, str | None, str]] = [
 def test_what_can_not_be_done_is_refused_and_why(
     value: JsonObject, param: str | None, told: str
 ) -> None:
-    with pytest.raises(Refused) as raised:
-        read_asked(value)
-    assert (raised.value.status, raised.value.param) == (400, param)
+    with pytest.raises(Unfit) as raised:
+        read(value)
+    problem = raised.value.problem
+    assert (problem.status, problem.more["param"]) == (400, param)
     assert told in str(raised.value)
 
 
 def test_what_only_tunes_a_model_is_ignored() -> None:
     tuned = body(temperature=2, seed=7, max_tokens=1, max_completion_tokens=1, tools=[], n=1)
-    assert read_asked({**tuned, "user": "ada", "unheard_of": {"a": 1}}) == read_asked(body())
+    tuned |= {"user": "ada", "unheard_of": {"a": 1}, "stop": None, "response_format": None}
+    assert read(tuned) == read(body())
 
 
 def test_messages_are_exchanges_whatever_their_order() -> None:
@@ -96,7 +109,7 @@ def test_messages_are_exchanges_whatever_their_order() -> None:
         {"role": "user", "content": "three"},
         {"role": "system", "content": "Be polite."},
     ]
-    asked = read_asked(body(messages=said))
+    asked = read(body(messages=said))
     told = [(each.request, each.answer) for each in asked.history]
     assert told == [("", "Hello!"), ("one", None), ("two", "half\n\nof an answer")]
     assert (asked.request, asked.instructions) == ("three", "Be brief.\n\nBe polite.")
@@ -178,6 +191,7 @@ async def test_a_token_that_is_none_is_an_authentication_error(tmp_path: Path) -
             with pytest.raises(openai.AuthenticationError, match="token") as raised:
                 await client.models.list()
     assert raised.value.code == "invalid_api_key"
+    assert raised.value.response.headers["www-authenticate"] == "Bearer"
 
 
 async def test_a_body_of_another_type_and_another_method_are_refused(tmp_path: Path) -> None:
@@ -189,6 +203,7 @@ async def test_a_body_of_another_type_and_another_method_are_refused(tmp_path: P
         typed = await http.post("/v1/chat/completions", content=b"{}", headers=plain)
         got = await http.get("/v1/chat/completions")
     assert (typed.status_code, got.status_code) == (415, 405)
+    assert got.headers["allow"] == "POST"
     assert typed.json()["error"]["code"] == "unsupported_media_type"
     assert got.json()["error"]["code"] == "method_not_allowed"
 
@@ -241,9 +256,10 @@ BODIES = st.fixed_dictionaries(
 @given(value=BODIES | VALUES)
 def test_no_body_makes_an_error_of_ours(value: Json) -> None:
     try:
-        said = read_asked(value).request
-    except Refused as refused:
-        said = json.dumps(refused.document) if refused.status == 400 else ""
+        said = read(value).request
+    except Unfit as unfit:
+        error = json.dumps(error_document(unfit.problem, Redactor({})))
+        said = error if unfit.problem.status == 400 else ""
     assert said
 
 

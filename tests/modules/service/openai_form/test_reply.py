@@ -1,94 +1,69 @@
-"""How a stream goes on while nothing happens, and when its client does not read."""
+"""How a reply begins, and how a stream goes on while nothing happens."""
 
 import asyncio
 
 import pytest
-from starlette.types import Message
+from starlette.responses import StreamingResponse
 
 from core.base.redaction import Redactor
 from core.turn import Usage
-from modules.service.openai_form.asked import Asked
-from modules.service.openai_form.reply import ClientGone, Reply
-from modules.service.openai_form.told import Answer, Completion
+from core.values import JsonObject
+from modules.service.http.problems import Refused
+from modules.service.openai_form.asked import Asked, Body
+from modules.service.openai_form.completion import Answer
+from modules.service.openai_form.reply import Reply
 
-ASKED = Asked("cortex-r", "add 5 and 7", is_stream=True)
 TWELVE = Answer("12", is_refusal=False, status="done", usage=Usage(), trace_id="")
 
 
-async def unheard() -> Message:
-    raise AssertionError("nothing is to be received")
-
-
-class Client:
-    """Reads what it is sent, or stops to; `kept_alive` is set by a comment."""
-
-    def __init__(self, *, reads: bool = True) -> None:
-        self.reads = reads
-        self.told = b""
-        self.kept_alive = asyncio.Event()
-
-    async def __call__(self, message: Message) -> None:
-        if not self.reads:
-            await asyncio.get_running_loop().create_future()
-        self.told += message.get("body", b"")
-        if b": keep-alive" in self.told:
-            self.kept_alive.set()
-
-    def reply(self, asked: Asked = ASKED) -> Reply:
-        return Reply(
-            {"type": "http"},
-            unheard,
-            self,
-            asked,
-            Completion.of(asked),
-            {},
-            Redactor({}),
-            keep_alive_seconds=0,
-            send_seconds=0.01,
-        )
+def reply(*, stream: bool = True) -> Reply:
+    said: JsonObject = {"role": "user", "content": "add 5 and 7"}
+    body = Body.model_validate({"model": "cortex-r", "messages": [said], "stream": stream})
+    return Reply(Asked(body, "add 5 and 7"), Redactor({}), keep_alive_seconds=0)
 
 
 async def test_a_turn_that_is_long_waited_for_begins_the_stream_and_keeps_it_alive() -> None:
-    client = Client()
+    may_answer = asyncio.Event()
 
     async def in_turn() -> Answer:
-        await client.kept_alive.wait()
+        await may_answer.wait()
         return TWELVE
 
-    reply = client.reply()
+    response = await reply().response(asyncio.create_task(in_turn()))
+    assert isinstance(response, StreamingResponse)
+    told: list[str] = []
     async with asyncio.timeout(10):
-        await reply.end(await reply.following(in_turn()))
-    first, *_, last, _ = client.told.decode().split("\n\n")
-    assert '"role": "assistant"' in first
-    assert '"content": "12"' in client.told.decode()
-    assert last == "data: [DONE]"
+        async for piece in response.body_iterator:
+            assert isinstance(piece, bytes)
+            told.append(piece.decode())
+            if told[-1] == ": keep-alive\n\n":
+                may_answer.set()
+    assert '"role": "assistant"' in told[0]
+    assert '"content": "12"' in "".join(told)
+    assert told[-1] == "data: [DONE]\n\n"
+
+
+async def test_what_fails_before_it_begins_has_a_status_of_its_own() -> None:
+    async def no_turn() -> Answer:
+        raise Refused("too-many-requests", "too many")
+
+    answering = asyncio.create_task(no_turn())
+    await asyncio.wait({answering})
+    with pytest.raises(Refused, match="too many"):
+        await reply().response(answering)
 
 
 async def test_an_answer_in_one_piece_is_not_begun_before_it_is_there() -> None:
-    client = Client()
-    reply = client.reply(Asked("cortex-r", "add 5 and 7"))
+    may_answer = asyncio.Event()
 
     async def slow() -> Answer:
-        for _ in range(20):  # rounds of the event loop, in each of which a stream would tell
-            await asyncio.sleep(0)
+        await may_answer.wait()
         return TWELVE
 
-    answer = await reply.following(slow())
-    assert client.told == b""
-    await reply.end(answer)
-    assert b'"content": "12"' in client.told
-
-
-async def test_a_client_that_does_not_read_is_gone_and_its_work_cancelled() -> None:
-    client, is_cancelled = Client(reads=False), asyncio.Event()
-
-    async def endless() -> Answer:
-        try:
-            return await asyncio.get_running_loop().create_future()
-        finally:
-            is_cancelled.set()
-
-    async with asyncio.timeout(10):
-        with pytest.raises(ClientGone):
-            await client.reply().following(endless())
-    assert is_cancelled.is_set()
+    answering = asyncio.create_task(slow())
+    responding = asyncio.create_task(reply(stream=False).response(answering))
+    for _ in range(20):  # rounds of the event loop, in each of which a stream would tell
+        await asyncio.sleep(0)
+    assert not responding.done()
+    may_answer.set()
+    assert b'"content": "12"' in bytes((await responding).body)

@@ -2,14 +2,14 @@
 
 import time
 import uuid
-from collections.abc import Iterable, Sequence
 from typing import Final
 
 from core.base.frozen import frozen
 from core.turn import RunOutcome, Usage
 from core.values import Json, JsonObject
-from modules.service.openai_form.asked import Asked
-from modules.service.openai_form.errors import refused_for, stopped
+from modules.service.http.problems import Refused
+from modules.service.openai_form.asked import Asked, Body
+from modules.service.openai_form.errors import Unfit
 from modules.service.pool import DEFAULT_PROFILE
 from modules.service.served.problems import problem_of_outcome
 
@@ -46,6 +46,21 @@ class Answer:
     usage: Usage
     trace_id: str
 
+    @property
+    def used(self) -> JsonObject:
+        """Tokens, in OpenAI's words."""
+        told: JsonObject = {
+            "prompt_tokens": self.usage.input_tokens,
+            "completion_tokens": self.usage.output_tokens,
+            "total_tokens": self.usage.tokens,
+        }
+        return {**told, "prompt_tokens_details": {"cached_tokens": self.usage.cached_tokens}}
+
+    @property
+    def ours(self) -> JsonObject:
+        """What the API has no place for."""
+        return {"cortex_r": {"status": self.status, "trace_id": self.trace_id}}
+
 
 def answer_of(outcome: RunOutcome, question: str | None, asked: Asked, trace_id: str) -> Answer:
     """What a run comes to; `question` is what a plan asked back, with which it ended.
@@ -60,15 +75,16 @@ def answer_of(outcome: RunOutcome, question: str | None, asked: Asked, trace_id:
     elif outcome.status == "interrupted":
         raise stopped()
     elif problem is not None and problem.kind != "no-answer":
-        raise refused_for(problem)
-    text = _until_stop(outcome.message if text is None else text, asked.stops)
+        raise Refused(problem.kind, problem.detail)
+    text = outcome.message if text is None else text
+    ends = [at for stop in asked.body.stop if stop and (at := text.find(stop)) >= 0]
     is_refusal = asked.schema is not None and status != "done"
-    return Answer(text, is_refusal, status, outcome.usage, trace_id)
+    return Answer(text[: min(ends, default=None)], is_refusal, status, outcome.usage, trace_id)
 
 
-def _until_stop(text: str, stops: Iterable[str]) -> str:
-    """The text before the first place where one of the stops stands."""
-    return text[: min((at for stop in stops if (at := text.find(stop)) >= 0), default=len(text))]
+def stopped() -> Unfit:
+    """Somebody else ended the run: the service ends, say."""
+    return Unfit("the run was stopped; ask again", code="interrupted", kind="unavailable")
 
 
 @frozen
@@ -81,10 +97,10 @@ class Completion:
     tells_usage: bool
 
     @classmethod
-    def of(cls, asked: Asked) -> "Completion":
+    def of(cls, body: Body) -> "Completion":
         """The completion of a request that comes in now."""
-        id_ = f"chatcmpl-{uuid.uuid4().hex}"
-        return cls(id_, int(time.time()), asked.model, asked.tells_usage)
+        tells_usage = body.stream_options is not None and bool(body.stream_options.include_usage)
+        return cls(f"chatcmpl-{uuid.uuid4().hex}", int(time.time()), body.model, tells_usage)
 
     def whole(self, answer: Answer, reasoning: str) -> JsonObject:
         """All of it in one piece."""
@@ -93,48 +109,26 @@ class Completion:
             message |= {"content": None, "refusal": answer.text}
         if reasoning:
             message["reasoning_content"] = reasoning
-        choice: JsonObject = {"index": 0, "message": message, "logprobs": None}
-        choices: list[Json] = [{**choice, "finish_reason": "stop"}]
-        used = _usage(answer.usage)
-        return {**self._head("chat.completion"), "choices": choices, "usage": used, **_ours(answer)}
+        told = self._told("chat.completion", [_choice("message", message, "stop")])
+        return {**told, "usage": answer.used, **answer.ours}
 
-    def first(self) -> JsonObject:
-        """The piece that says who speaks."""
-        return self._piece({"role": "assistant", "content": ""})
-
-    def thought(self, text: str) -> JsonObject:
-        """A piece of the reasoning, as many front ends show it apart."""
-        return self._piece({"reasoning_content": text})
-
-    def rest(self, answer: Answer) -> Sequence[JsonObject]:
-        """The answer, its end, and what was used if that is told."""
-        spoken: JsonObject = {"refusal" if answer.is_refusal else "content": answer.text}
-        pieces = [self._piece(spoken), self._piece({}, "stop") | _ours(answer)]
-        if self.tells_usage:
-            pieces.append({**self._piece(None), "usage": _usage(answer.usage)})
-        return pieces
-
-    def _piece(self, delta: JsonObject | None, finish_reason: str | None = None) -> JsonObject:
-        choices: list[Json] = []
-        if delta is not None:
-            choice: JsonObject = {"index": 0, "delta": delta, "logprobs": None}
-            choices.append({**choice, "finish_reason": finish_reason})
-        told: JsonObject = {**self._head("chat.completion.chunk"), "choices": choices}
+    def piece(self, delta: JsonObject, finish_reason: str | None = None) -> JsonObject:
+        """A piece of a stream: who speaks, some of the reasoning, or the answer."""
+        told = self._told("chat.completion.chunk", [_choice("delta", delta, finish_reason)])
         return {**told, "usage": None} if self.tells_usage else told
 
-    def _head(self, kind: str) -> JsonObject:
-        return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
+    def rest(self, answer: Answer) -> list[JsonObject]:
+        """The answer, its end, and what was used if that is told."""
+        spoken: JsonObject = {"refusal" if answer.is_refusal else "content": answer.text}
+        pieces = [self.piece(spoken), self.piece({}, "stop") | answer.ours]
+        if self.tells_usage:
+            pieces.append({**self._told("chat.completion.chunk", []), "usage": answer.used})
+        return pieces
+
+    def _told(self, kind: str, choices: list[Json]) -> JsonObject:
+        head: JsonObject = {"id": self.id, "object": kind, "created": self.created}
+        return {**head, "model": self.model, "choices": choices}
 
 
-def _usage(used: Usage) -> JsonObject:
-    told: JsonObject = {
-        "prompt_tokens": used.input_tokens,
-        "completion_tokens": used.output_tokens,
-        "total_tokens": used.tokens,
-    }
-    return {**told, "prompt_tokens_details": {"cached_tokens": used.cached_tokens}}
-
-
-def _ours(answer: Answer) -> JsonObject:
-    """What the API has no place for."""
-    return {MODEL.replace("-", "_"): {"status": answer.status, "trace_id": answer.trace_id}}
+def _choice(key: str, said: JsonObject, finish_reason: str | None) -> JsonObject:
+    return {"index": 0, key: said, "logprobs": None, "finish_reason": finish_reason}
