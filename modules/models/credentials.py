@@ -192,7 +192,6 @@ class KeyringStore:
         open_backend: OpenBackend = system_backend,
         timeout_seconds: float = KEYRING_TIMEOUT_SECONDS,
     ) -> None:
-        """Look at nothing yet."""
         self.list_file = home / LIST_FILE
         self._open_backend = open_backend
         self._timeout_seconds = timeout_seconds

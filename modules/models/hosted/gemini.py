@@ -1,61 +1,39 @@
-"""Google's Gemini models through the google-genai SDK (its async client, streaming).
+"""Google's Gemini models, over the Gemini API's REST form (`v1beta`, which knows all models).
 
 After ai.google.dev of November 2026, "Gemini thinking": generations up to 2.5 think by a budget in
 tokens, later ones by a level, and are not to be given a temperature. Which level or budget is the
 least that a model takes, its refusals say.
-
-Google's variables in the environment (GOOGLE_GENAI_USE_VERTEXAI, GOOGLE_GEMINI_BASE_URL,
-GOOGLE_GENAI_API_VERSION, GOOGLE_API_KEY, …) don't count: which service is asked with which key,
-the entry alone says.
-
-Heavy: imports google.genai (0.6 s). `model.py` beside imports this in a thread.
 """
 
-import logging
-import re
-import warnings
-from collections.abc import AsyncGenerator, Generator
-from contextlib import aclosing, contextmanager
+import base64
+from collections.abc import Iterator
 from http import HTTPStatus
-from typing import Final, cast
-
-from google.genai import Client
-from google.genai.client import DebugConfig
-from google.genai.errors import APIError
-from google.genai.types import (
-    AutomaticFunctionCallingConfig,
-    Content,
-    GenerateContentConfig,
-    GenerateContentResponse,
-    HttpOptions,
-    Part,
-    ThinkingConfig,
-    ThinkingLevel,
-)
+from typing import Final
+from urllib.parse import quote
 
 from config.models_file import ModelEntry, ThinkingEffort
-from core.ports import ModelRequest, ReplyDelta
-from core.values import Json
-from modules.models.hosted.gemini_reply import GeminiReply, few_values
-from modules.models.http.client import ServiceClient, unwrapped
-from modules.models.http.error_document import ErrorDocument, error_document
+from core.base.text import lazy_pattern
+from core.ports import (
+    ModelRequest,
+    NativeToolCall,
+    ReplyDelta,
+    ReplyEnd,
+    TextDelta,
+    ThinkingDelta,
+)
+from core.turn import Usage
+from core.values import Json, JsonObject
+from modules.models.hosted.service import THINKING_ROOM_TOKENS, StreamingService
 from modules.models.http.errors import ServiceError, ServiceErrors
-from modules.models.http.reply import deltas_of
+from modules.models.http.json_text import count_of
+from modules.models.http.reply import ReplyReader, ServiceReply
 from modules.models.serving.budget import output_limit
 
-API_VERSION = "v1beta"
-"""The one that knows all models, previews and open weights too."""
-
-JSON_TYPE = "application/json"
-
-THINKING_ROOM_TOKENS = 16_384
-"""What a model that thinks gets on top of what a request allows for its reply."""
-
-_LEVELS: Final[dict[ThinkingEffort, tuple[ThinkingLevel, ...]]] = {
-    "off": (ThinkingLevel.MINIMAL, ThinkingLevel.LOW),
-    "low": (ThinkingLevel.LOW,),
-    "medium": (ThinkingLevel.MEDIUM, ThinkingLevel.HIGH),
-    "high": (ThinkingLevel.HIGH,),
+_LEVELS: Final[dict[ThinkingEffort, tuple[str, ...]]] = {
+    "off": ("MINIMAL", "LOW"),
+    "low": ("LOW",),
+    "medium": ("MEDIUM", "HIGH"),
+    "high": ("HIGH",),
 }
 """The best value first, then those for models that refuse it."""
 
@@ -66,150 +44,179 @@ _BUDGETS: Final[dict[ThinkingEffort, tuple[int, ...]]] = {
     "high": (24_576,),
 }
 
-_BY_BUDGET: Final = re.compile(r"gemini-[12](?![0-9])")
+_BY_BUDGET: Final = lazy_pattern(r"gemini-[12](?![0-9])")
 
-_UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
-"""What the SDK raises on bodies that are not of its format."""
+_AT_THE_LIMIT: Final = ("MAX_TOKENS", "CONTINUATION")
+"""The reply goes on, but there is no room for it."""
+
+_TOOL_SLIPS: Final = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS")
+"""The model called tools in a form of its own. It does so now and then, hence another try."""
+
+_MODELS_OWN: Final = ("STOP", *_AT_THE_LIMIT, *_TOOL_SLIPS)
+"""The model itself came to an end, or to its limit."""
 
 
-class GeminiService:
-    """One Gemini model with one client."""
+class GeminiService(StreamingService[list[JsonObject]]):
+    """One Gemini model; its manner are the values for its thinking that it has not refused."""
 
     def __init__(self, entry: ModelEntry, errors: ServiceErrors) -> None:
-        """Make the client; takes its time, so call it in a thread.
-
-        Raises:
-            ModelUnavailable: the settings of the environment are of no use.
-        """
-        # Without a handler the SDK's warnings, such as on two keys, would go to stderr raw; so
-        # would those that quote what the service sent in the place of a word that it knows.
-        logging.getLogger("google_genai").addHandler(logging.NullHandler())
-        warnings.filterwarnings("ignore", category=UserWarning, module=r"google\.genai")
-        self._model = entry.model or ""
-        self._errors = errors
-        by_budget, is_gemini = _BY_BUDGET.search(self._model) is not None, "gemini" in self._model
+        model = entry.model or ""
+        by_budget, is_gemini = _BY_BUDGET.search(model) is not None, "gemini" in model
+        named = quote(model if "/" in model else f"models/{model}")
+        super().__init__(
+            errors,
+            f"/v1beta/{named}:streamGenerateContent?alt=sse",
+            GeminiReply,
+            _thinking_values(entry.thinking, by_budget=by_budget),
+            {"x-goog-api-key": errors.key.value} if errors.key is not None else {},
+        )
         self._output_tokens_max = entry.max_output_tokens
         self._room_tokens = 0 if by_budget and entry.thinking == "off" else THINKING_ROOM_TOKENS
         self._takes_temperature = by_budget or not is_gemini
         self._takes_schemas = is_gemini
-        # The values for its effort that it has not refused, of which the first is sent.
-        self._thinking = _thinking_values(entry.thinking, by_budget=by_budget)
-        key = errors.key.value if errors.key is not None else ""
-        headers = {"x-goog-api-key": key, "authorization": ""}
-        self._http = ServiceClient(errors, headers, few_values)
-        self._client = Client(
-            vertexai=False,
-            api_key=key,
-            http_options=HttpOptions(
-                base_url=errors.base_url,
-                api_version=API_VERSION,
-                httpx_async_client=self._http,
-                # The SDK would read all certificate authorities twice more, once for websockets.
-                client_args={"verify": self._http.context},
-                async_client_args={"ssl": self._http.context},
-            ),
-            # In the place of what GOOGLE_GENAI_CLIENT_MODE and its like say.
-            debug_config=DebugConfig(client_mode=None, replays_directory=None, replay_id=None),
-        )
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ReplyDelta, None]:
-        """The reply as it is written (`models.streamGenerateContent` of the Gemini API).
+    async def narrower(
+        self, manner: list[JsonObject], body: JsonObject, error: ServiceError
+    ) -> list[JsonObject] | None:
+        """The values but the first, if the refusal is about thinking."""
+        named = "thinking" in error.said.message.lower()
+        if error.status != HTTPStatus.BAD_REQUEST or not (named and manner):
+            return None
+        self.manner = manner[1:]
+        return self.manner
 
-        Raises:
-            ModelUnavailable: see `HostedModel.stream`.
+    def body(self, request: ModelRequest, manner: list[JsonObject]) -> JsonObject:
+        """The JSON to send: images first, as Google advises, then the text.
+
+        A prompt that is all prefix is the user's turn, because an empty one is refused.
         """
-        reader = GeminiReply(self._errors)
-        try:
-            async with aclosing(deltas_of(self._pieces(request), reader)) as deltas:
-                async for delta in deltas:
-                    yield delta
-        finally:
-            # The generators of the SDK are four deep, and close when they are collected.
-            if (response := self._http.take()) is not None:
-                await response.aclose()
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._http.aclose()
-        self._client.close()
-
-    async def _pieces(self, request: ModelRequest) -> AsyncGenerator[GenerateContentResponse]:
-        """What the SDK reads; its errors are ours.
-
-        Raises:
-            ModelUnavailable: see `HostedModel.stream`.
-        """
-        while True:  # each round takes one value for thinking away
-            thinking = self._thinking
-            try:
-                with self._translated():
-                    async for piece in await self._client.aio.models.generate_content_stream(
-                        model=self._model,
-                        contents=_contents(request),
-                        config=self._config(request, thinking[0] if thinking else None),
-                    ):
-                        yield piece
-                return
-            except ServiceError as error:
-                named = "thinking" in error.said.message.lower()
-                if error.status != HTTPStatus.BAD_REQUEST or not (named and thinking):
-                    raise
-                self._thinking = thinking[1:]
-
-    def _config(
-        self, request: ModelRequest, thinking: ThinkingConfig | None
-    ) -> GenerateContentConfig:
-        """Everything but the user's turn."""
         has_user_text = bool(request.user.strip())
+        parts: list[Json] = [
+            {
+                "inlineData": {
+                    "mimeType": image.media_type,
+                    "data": base64.b64encode(image.data).decode("ascii"),
+                }
+            }
+            for image in request.images
+        ]
+        parts.append({"text": request.user if has_user_text else request.prompt})
+        body: JsonObject = {"contents": [{"role": "user", "parts": parts}]}
+        if has_user_text and request.system:
+            body["systemInstruction"] = {"parts": [{"text": request.system}]}
         schema = request.schema if self._takes_schemas else None
-        return GenerateContentConfig(
-            system_instruction=request.system if has_user_text and request.system else None,
-            temperature=request.temperature if self._takes_temperature else None,
-            seed=request.seed,
-            max_output_tokens=output_limit(request, self._output_tokens_max, self._room_tokens),
-            response_mime_type=JSON_TYPE if schema is not None else None,
-            response_json_schema=schema,
-            thinking_config=thinking,
-            # Requests of its own are nothing that an SDK should send.
-            automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
-            automatic_continuation=False,
-        )
-
-    @contextmanager
-    def _translated(self) -> Generator[None]:
-        try:
-            with unwrapped():
-                yield
-        except APIError as error:  # in the middle of a stream
-            details: object = getattr(error, "details", None)  # untyped in the SDK
-            said = error_document(cast("Json", details))
-            raise self._errors.in_reply(said or ErrorDocument()) from None
-        except _UNREADABLE as error:
-            raise self._errors.unreadable("", type(error).__name__.encode()) from None
+        config: JsonObject = {
+            "temperature": request.temperature if self._takes_temperature else None,
+            "seed": request.seed,
+            "maxOutputTokens": output_limit(request, self._output_tokens_max, self._room_tokens),
+            "responseMimeType": "application/json" if schema is not None else None,
+            "responseJsonSchema": schema,
+            "thinkingConfig": manner[0] if manner else None,
+        }
+        said: JsonObject = {name: value for name, value in config.items() if value is not None}
+        if said:
+            body["generationConfig"] = said
+        return body
 
 
-def _thinking_values(effort: ThinkingEffort | None, *, by_budget: bool) -> list[ThinkingConfig]:
+def _thinking_values(effort: ThinkingEffort | None, *, by_budget: bool) -> list[JsonObject]:
     """How long to think, with a summary of the thoughts; the best value first."""
     if effort is None:
         return []
-    shown = True if effort != "off" else None
+    shown: JsonObject = {} if effort == "off" else {"includeThoughts": True}
     if by_budget:
-        return [
-            ThinkingConfig(thinking_budget=tokens, include_thoughts=shown)
-            for tokens in _BUDGETS[effort]
-        ]
-    return [
-        ThinkingConfig(thinking_level=level, include_thoughts=shown) for level in _LEVELS[effort]
-    ]
+        return [{"thinkingBudget": tokens, **shown} for tokens in _BUDGETS[effort]]
+    return [{"thinkingLevel": level, **shown} for level in _LEVELS[effort]]
 
 
-def _contents(request: ModelRequest) -> Content:
-    """The user's turn: images first, as Google advises, then the text.
+class GeminiReply(ReplyReader):
+    """Reads one reply; it is complete once the model has said why it stops.
 
-    A prompt that is all prefix goes here too, because an empty turn is refused.
+    Follows GenerateContentResponse, Candidate and FinishReason of the Gemini API.
     """
-    images = [
-        Part.from_bytes(data=image.data, mime_type=image.media_type) for image in request.images
-    ]
-    text = request.user if request.user.strip() else request.prompt
-    return Content(role="user", parts=[*images, Part.from_text(text=text)])
+
+    def __init__(self, reply: ServiceReply) -> None:
+        super().__init__(reply)
+        self._has_content = False
+        self._reason: str | None = None
+
+    def feed(self, piece: JsonObject, /) -> Iterator[ReplyDelta]:
+        """What one more piece adds.
+
+        Raises:
+            ModelUnavailable: the service refuses the prompt.
+        """
+        match piece.get("promptFeedback"):
+            case {"blockReason": str() as reason}:
+                raise self.errors.refused_prompt(reason)
+            case _:
+                pass
+        counts = piece.get("usageMetadata")
+        if isinstance(counts, dict):
+            self._count(counts)
+        match piece.get("candidates"):
+            case [dict() as candidate, *_]:
+                yield from self._take_candidate(candidate)
+            case _:
+                return
+
+    def end(self) -> Iterator[ReplyDelta]:
+        """What is left when no piece comes any more.
+
+        Raises:
+            ModelUnavailable: the reply is empty, was stopped, or is not whole; behind `ReplyEnd`,
+                as it is billed.
+        """
+        was_cut = self._reason in _AT_THE_LIMIT
+        yield ReplyEnd(self.usage, "length" if was_cut else "stop")
+        if not self._has_content:
+            slipped = self._reason in _TOOL_SLIPS
+            raise self.errors.without_text(
+                self._reason or "empty", was_cut=was_cut, transient=slipped
+            )
+        if self._reason is None:
+            raise self.errors.broke_off()
+        if self._reason not in _MODELS_OWN:  # a filter
+            raise self.errors.stopped(self._reason)
+
+    def _count(self, counts: JsonObject) -> None:
+        """Tokens as they are billed: thoughts are output, what was cached is part of the input.
+
+        Every piece may tell the sums so far; what the last does not tell stands as it was.
+        """
+        read = count_of(counts.get("promptTokenCount"))
+        cached = count_of(counts.get("cachedContentTokenCount"))
+        written = count_of(counts.get("candidatesTokenCount"))
+        thought = count_of(counts.get("thoughtsTokenCount"))
+        before = self.usage
+        self.usage = Usage(
+            model_calls=1,
+            input_tokens=before.input_tokens if read is None else read,
+            output_tokens=max(before.output_tokens, (written or 0) + (thought or 0)),
+            cached_tokens=before.cached_tokens if cached is None else cached,
+        )
+
+    def _take_candidate(self, candidate: JsonObject) -> Iterator[ReplyDelta]:
+        reason = candidate.get("finishReason")
+        if isinstance(reason, str):
+            self._reason, self.is_complete = reason, True
+        match candidate.get("content"):
+            case {"parts": list() as parts}:
+                for part in parts:
+                    yield from self._take_part(part)
+            case _:
+                return
+
+    def _take_part(self, part: Json) -> Iterator[ReplyDelta]:
+        match part:
+            case {"text": str() as thought, "thought": True} if thought:
+                yield ThinkingDelta(thought)
+            case {"text": str() as text} if text:
+                self._has_content = True
+                yield TextDelta(text)
+            case {"functionCall": {"name": str() as name, **call}} if name:
+                self._has_content = True
+                arguments = call.get("args")
+                yield NativeToolCall(name, arguments if isinstance(arguments, dict) else {})
+            case _:
+                return

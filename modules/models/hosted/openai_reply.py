@@ -19,12 +19,9 @@ from core.ports import (
 )
 from core.turn import Usage
 from core.values import Json, JsonObject
-from modules.models.http.json_text import ToolCalls
+from modules.models.http.json_text import ToolCalls, count_of
 from modules.models.http.reply import ReplyReader, ServiceReply
 from modules.models.thinking import ThinkingSplitter
-
-TOKENS_MAX = 1_000_000_000
-"""A larger count of tokens is none."""
 
 WITHHELD = "[The service's content filter stopped the reply.]"
 
@@ -32,13 +29,11 @@ _FINISHES: dict[str, FinishReason] = {"length": "length", "content_filter": "ref
 """All other reasons, `stop` and `tool_calls` above all, say that the model was done."""
 
 
-class OpenAIReply(ReplyReader[JsonObject]):
+class OpenAIReply(ReplyReader):
     """Reads one reply; once the model has said why it stops, only the count of tokens may come."""
 
     def __init__(self, reply: ServiceReply) -> None:
-        """Nothing has come yet."""
-        super().__init__(reply.errors)
-        self._reply = reply
+        super().__init__(reply)
         self._finish: FinishReason = "stop"
         self._splitter = ThinkingSplitter()
         self._calls = ToolCalls()
@@ -70,7 +65,7 @@ class OpenAIReply(ReplyReader[JsonObject]):
         Raises:
             ModelUnavailable: nobody said that this is the end.
         """
-        if not (self.is_complete or self._reply.is_done):
+        if not (self.is_complete or self.reply.is_done):
             yield ReplyEnd(self.usage)
             raise self.errors.broke_off()
         yield from self._splitter.end()
@@ -154,9 +149,7 @@ def usage_in(raw: Json) -> Usage | None:
 
 
 def _tokens(value: Json) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        return 0
-    return value if 0 <= value <= TOKENS_MAX else 0
+    return count_of(value) or 0
 
 
 def _part_text(part: Json) -> str:

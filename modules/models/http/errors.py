@@ -64,7 +64,6 @@ class ServiceError(ModelUnavailable):
         transient: bool = False,
         retry_after_seconds: float | None = None,
     ) -> None:
-        """Keep what a backend may judge the error by beside the message."""
         super().__init__(message, transient=transient, retry_after_seconds=retry_after_seconds)
         self.status = status
         self.said = said

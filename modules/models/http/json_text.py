@@ -21,6 +21,9 @@ MENDED_BYTES_MAX = 128 * 1024
 ARGUMENT_CHARACTERS_MAX = 200_000
 """So much of the arguments of all tool calls of a reply is kept."""
 
+COUNT_MAX = 2**53
+"""A larger number is no count."""
+
 _HUGE = re.compile(rb"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")
 """What a number holds that is larger than a float."""
 
@@ -67,11 +70,17 @@ def _finite(value: Json) -> Json:
     return None if isinstance(value, float) and math.isinf(value) else value
 
 
+def count_of(value: object) -> int | None:
+    """A number of tokens or bytes; None if there is none that can be."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value < COUNT_MAX else None
+
+
 class ToolCalls:
     """The calls of one reply, by their places in it."""
 
     def __init__(self) -> None:
-        """None has come yet."""
         self._names: dict[int, str] = {}
         self._texts: dict[int, list[str]] = {}
         self._begun = 0

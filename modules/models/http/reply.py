@@ -6,9 +6,8 @@ calls NDJSON. Both are read in time linear in their length, with bounds on each 
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
-from contextlib import aclosing
-from typing import Generic, TypeVar
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import aclosing, suppress
 
 import httpx2
 
@@ -27,6 +26,21 @@ EVENT_BYTES_MAX = 1024 * 1024
 JSON_BODY_BYTES_MAX = 2 * 1024 * 1024
 """Longest reply in one piece."""
 
+STREAM_BYTES_MAX = 256 * 1024 * 1024
+"""Longest stream: a reply of a million characters, each in a delta of 256 bytes."""
+
+ERROR_BODY_BYTES_MAX = 16 * 1024
+"""How much of a body that is no reply is read, such as a refusal's."""
+
+ERROR_BODY_SECONDS = 2.0
+"""How long that may take to come."""
+
+PIECE_BYTES = 4096
+"""How much of a stream is taken apart at a time: every line costs, and all may be empty."""
+
+SLICE_SECONDS = 0.01
+"""After so long the other tasks have their turn, however much came at once."""
+
 LINGER_SECONDS = 0.5
 """How long the end of a stream is waited for once the reply is whole: only then the connection
 can be used again."""
@@ -34,26 +48,25 @@ can be used again."""
 DONE = b"[DONE]"
 """The data of the event that ends a stream of OpenAI's protocol."""
 
-PieceT = TypeVar("PieceT")
 
-
-class ReplyReader(ABC, Generic[PieceT]):
+class ReplyReader(ABC):
     """Reads the pieces of one reply: what each adds, how all of it ended.
 
     Attributes:
+        reply: what it reads from.
         errors: makes the service's errors.
         usage: what the reply has taken so far; one that fails is billed all the same.
         is_complete: whether all of the reply is there, though the end of its stream may not be.
     """
 
-    def __init__(self, errors: ServiceErrors) -> None:
-        """Nothing has come yet."""
-        self.errors = errors
+    def __init__(self, reply: "ServiceReply") -> None:
+        self.reply = reply
+        self.errors = reply.errors
         self.usage = Usage(model_calls=1)
         self.is_complete = False
 
     @abstractmethod
-    def feed(self, piece: PieceT, /) -> Iterable[ReplyDelta]:
+    def feed(self, piece: JsonObject, /) -> Iterable[ReplyDelta]:
         """What one more piece adds; raises ModelUnavailable where the service failed."""
 
     @abstractmethod
@@ -62,8 +75,8 @@ class ReplyReader(ABC, Generic[PieceT]):
 
 
 async def deltas_of(
-    pieces: AsyncGenerator[PieceT],
-    reader: ReplyReader[PieceT],
+    pieces: AsyncGenerator[JsonObject],
+    reader: ReplyReader,
     when_complete: Callable[[], None] | None = None,
 ) -> AsyncGenerator[ReplyDelta, None]:
     """The deltas of a reply as it is written; `when_complete` is called once it is all there.
@@ -99,13 +112,12 @@ class ServiceReply:
     """
 
     def __init__(self, response: httpx2.Response, errors: ServiceErrors) -> None:
-        """Read the head only."""
         self.errors = errors
         content_type: str = response.headers.get("content-type", "")
         self.media_type = content_type.partition(";")[0].strip().lower()
         self.is_done = False
         self._ends_at: float | None = None  # in seconds of the event loop's clock
-        self._body: AsyncIterator[bytes] = response.aiter_raw()
+        self._response = response
 
     def expect_end(self, seconds: float = LINGER_SECONDS) -> None:
         """What is left of the body may take that long, all of it; the first to say so counts.
@@ -195,9 +207,16 @@ class ServiceReply:
         return self.errors.unreadable(self.media_type, data)
 
     async def beginning(self) -> bytes:
-        """The first bytes of a body that is no reply, as far as they come."""
-        async with aclosing(self._chunks()) as chunks:
-            return await anext(chunks, b"")
+        """As much of a body that is no reply as an error may quote; what fails is left out."""
+        self.expect_end(ERROR_BODY_SECONDS)
+        body = bytearray()
+        with suppress(ModelUnavailable):
+            async with aclosing(self._chunks()) as chunks:
+                async for chunk in chunks:
+                    body += chunk
+                    if len(body) >= ERROR_BODY_BYTES_MAX:
+                        break
+        return bytes(body[:ERROR_BODY_BYTES_MAX])
 
     async def _pieces(self) -> AsyncGenerator[bytes]:
         """The body, and a line's end behind the last."""
@@ -207,12 +226,27 @@ class ServiceReply:
         yield b"\n"
 
     async def _chunks(self) -> AsyncGenerator[bytes]:
+        """The body in pieces that take no time to read, with turns of other tasks in between.
+
+        Raises:
+            ModelUnavailable: the connection broke or was silent (transient), or a bound was passed.
+        """
+        clock = asyncio.get_running_loop().time
+        turn_ends, size = clock() + SLICE_SECONDS, 0
+        body = self._response.aiter_raw()
         while True:
             try:
                 async with asyncio.timeout_at(self._ends_at):
-                    chunk = await anext(self._body, None)
-            except TimeoutError as error:
+                    chunk = await anext(body, None)
+            except Exception as error:  # noqa: BLE001 - whatever HTTP raises, the body ends here
                 raise self.errors.in_body(error) from None
             if chunk is None:
                 return
-            yield chunk
+            size += len(chunk)
+            if size > STREAM_BYTES_MAX:
+                raise self.errors.too_long(f"a stream of more than {STREAM_BYTES_MAX:,} bytes")
+            for start in range(0, len(chunk), PIECE_BYTES):
+                yield chunk[start : start + PIECE_BYTES]
+                if clock() > turn_ends:
+                    await asyncio.sleep(0)
+                    turn_ends = clock() + SLICE_SECONDS

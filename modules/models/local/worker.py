@@ -90,7 +90,6 @@ class StopFlag:
     """
 
     def __init__(self) -> None:
-        """Nothing is to stop."""
         self._text = ctypes.create_string_buffer(2)
         self._asked_to_stop: int | None = None
         self._running: int | None = None

@@ -9,7 +9,7 @@ from core.base.text import lazy_pattern
 from core.ports import DecisionInputs
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
-from modules.models.offline.plan_source import AS_IT_IS, call_lines, takes, whole_plan
+from modules.models.offline.plan_source import AS_IT_IS, call_line, takes, whole_plan
 from modules.models.offline.quotes.asking import asks_more, bare, matched
 
 _WHEN: Final = (
@@ -23,10 +23,6 @@ _SEARCHES: Final = (
     rf"(?:memory|memories|(?:past|earlier|old|previous)\s+{_TALKS})\s+(?:for|about)\s+{_TOPIC}",
     rf"what (?:did|have) (?:i|we) (?:ever )?(?:ask|asked|say|said|talk|talked|discuss|discussed|"
     rf"speak|spoken)(?: you)?(?: about| of) {_TOPIC}",
-    rf"when did (?:i|we) (?:last )?(?:ask|talk|speak)(?: you)? about {_TOPIC}",
-    rf"what did you (?:answer|say|tell me|find)(?: out)? about {_TOPIC}",
-    rf"(?:have|did) (?:i|we) (?:ever |already )?(?:asked?|talk(?:ed)?|spoken|speak)(?: you)? about "
-    rf"{_TOPIC}",
 )
 _ALL_FACTS: Final = (
     r"what do you (?:(?:know|keep|have stored) about me|remember(?: about me)?)"
@@ -65,7 +61,7 @@ def write_memory_plan(inputs: DecisionInputs) -> str | None:
     call = memory_call(inputs.user_input, inputs.tools)
     if call is None:
         return None
-    return whole_plan([*call_lines(inputs, call.tool, {**call.arguments}), AS_IT_IS])
+    return whole_plan([call_line(inputs, call.tool, {**call.arguments}), AS_IT_IS])
 
 
 def _meant(request: str) -> tuple[str, dict[str, str]]:

@@ -1,4 +1,7 @@
-"""How a plan is written: tools that it can call, values, calls in either style, the whole text."""
+"""How a plan is written: tools that it can call, values, calls, the whole text.
+
+Calls are those of typed functions, whatever form the profile has its prompts teach.
+"""
 
 import keyword
 import re
@@ -86,30 +89,18 @@ def filled(part: str, values: Mapping[str, object]) -> list[str]:
 
 
 def call_source(inputs: DecisionInputs, tool: ToolSpec, arguments: Mapping[str, Json]) -> str:
-    """A call, without its await: `tools.name(a=1)` or `mcp.call_tool('name', {…})`."""
-    tools = inputs.tools
-    if inputs.plan_style == "mcp":
-        name = tool.qualified_name if tools.is_ambiguous(tool) else tool.name
-        return f"mcp.call_tool({name!r}, {literal(tool.bind((), arguments))})"
+    """A call, without its await: `tools.name(a=1)`."""
     named = {n: v for n, v in arguments.items() if n.isidentifier() and not keyword.iskeyword(n)}
     rest = {n: v for n, v in arguments.items() if n not in named}
     written = [f"{name}={literal(value)}" for name, value in named.items()]
     if rest:
         written.append(f"**{literal(rest)}")
-    return f"tools.{tools.plan_name(tool)}({', '.join(written)})"
+    return f"tools.{inputs.tools.plan_name(tool)}({', '.join(written)})"
 
 
-def call_lines(inputs: DecisionInputs, tool: ToolSpec, arguments: Mapping[str, Json]) -> list[str]:
-    """What calls a tool and puts the text that it gives into `answer`."""
-    call = call_source(inputs, tool, arguments)
-    if inputs.plan_style == "tools":
-        return [f"answer = await {call}"]
-    return [
-        f"reply = await {call}",
-        'answer = "\\n".join([block.text for block in reply.content if block.type == "text"])',
-        "if answer.lstrip('{ \\n').startswith('\"result\"'):",
-        '    answer = json.loads(answer)["result"]',
-    ]
+def call_line(inputs: DecisionInputs, tool: ToolSpec, arguments: Mapping[str, Json]) -> str:
+    """What calls a tool and puts what it gives into `answer`."""
+    return f"answer = await {call_source(inputs, tool, arguments)}"
 
 
 def indented(lines: Iterable[str]) -> list[str]:

@@ -43,18 +43,16 @@ from modules.models.offline.history import last_number, repeated
 from modules.models.offline.parts import LISTING, taken_apart, write_results_plan
 from modules.models.offline.past import memory_call, write_memory_plan
 from modules.models.offline.quotes.asking import bare
-from modules.models.offline.quotes.document_plans import (
-    check_observation,
-    write_document_plan,
-    write_listing_plan,
-)
-from modules.models.offline.quotes.document_questions import (
+from modules.models.offline.quotes.documents import (
     DocumentQuestion,
+    check_observation,
     documents_tool,
     named_question,
     open_question,
     same_document,
     untold_subject,
+    write_document_plan,
+    write_listing_plan,
 )
 from modules.models.offline.refusal import Decided, Exhausted, Refusal, Unsure, explain, quoted
 from modules.models.offline.tools.pieces import pieces_of

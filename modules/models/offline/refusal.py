@@ -28,7 +28,6 @@ class Refusal(Exception):
     """
 
     def __init__(self, reason: str, advice: str = "") -> None:
-        """Keep the reason."""
         super().__init__(reason)
         self.reason = reason
         self.advice = advice

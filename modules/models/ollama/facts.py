@@ -18,7 +18,8 @@ from config.models_file import ModelEntry
 from core.base.frozen import frozen
 from core.base.text import lazy_pattern, one_line
 from core.ports import ModelRequest, ModelTraits
-from modules.models.vision_names import sees_images
+from modules.models.hosted.model import sees_images
+from modules.models.http.json_text import count_of
 
 MAX_MODELS_LISTED = 1000
 """More than anybody has installed; the rest of a longer list is not looked at."""
@@ -61,11 +62,8 @@ _OWN_CONTEXT = lazy_pattern(r"^num_ctx[ \t]+([0-9]{1,9})[ \t]*$", re.MULTILINE)
 
 STATUS_CHARACTERS_MAX = 200
 
-COUNT_MAX = 2**53
-"""A larger number is no count."""
-
 TOKENS_MAX = 100_000_000
-"""Nor is this a number of tokens."""
+"""More is no number of tokens."""
 
 _MAX_PARAMETER_CHARACTERS = 10_000
 
@@ -302,13 +300,6 @@ def context_size(
     while size < min(needed, most):
         size *= 2
     return min(size, most)
-
-
-def count_of(value: object) -> int | None:
-    """A number of tokens or bytes; None if there is none that can be."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if 0 <= value < COUNT_MAX else None
 
 
 def _tokens(value: object) -> int | None:

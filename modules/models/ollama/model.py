@@ -22,7 +22,6 @@ class OllamaModel(RemoteModel):
     def __init__(
         self, entry: ModelEntry, environ: Mapping[str, str], key: ApiKey | None = None
     ) -> None:
-        """The entry's model; see `ollama_errors`."""
         super().__init__(f"ollama:{entry.model}", ollama_errors(entry, environ, key))
         self._entry = entry
         self._learned = Learned()

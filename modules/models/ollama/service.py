@@ -20,8 +20,8 @@ from core.turn import Usage
 from core.values import Json, JsonObject
 from modules.models.http.client import ServiceClient
 from modules.models.http.errors import ServiceError, ServiceErrors
-from modules.models.http.json_text import tool_call
-from modules.models.http.reply import ReplyReader, deltas_of
+from modules.models.http.json_text import count_of, tool_call
+from modules.models.http.reply import ReplyReader, ServiceReply, deltas_of
 from modules.models.ollama.facts import (
     REPLY_TOKENS,
     STATUS_CHARACTERS_MAX,
@@ -30,7 +30,6 @@ from modules.models.ollama.facts import (
     OllamaFacts,
     PullProgress,
     context_size,
-    count_of,
     installed_models,
     loaded_context,
     model_facts,
@@ -81,7 +80,7 @@ class OllamaService:
             body = self._body(request, await self._known_facts())
             async with self._http.exchange("/api/chat", body) as reply:
                 chunks = reply.objects(reply.lines())
-                read = deltas_of(chunks, OllamaReply(self._errors), reply.expect_end)
+                read = deltas_of(chunks, OllamaReply(reply), reply.expect_end)
                 async with aclosing(read) as deltas:
                     async for delta in deltas:
                         yield delta
@@ -218,12 +217,11 @@ class OllamaService:
         )
 
 
-class OllamaReply(ReplyReader[JsonObject]):
+class OllamaReply(ReplyReader):
     """Reads one reply; it is complete with the chunk that says `done`."""
 
-    def __init__(self, errors: ServiceErrors) -> None:
-        """Nothing has come yet."""
-        super().__init__(errors)
+    def __init__(self, reply: ServiceReply) -> None:
+        super().__init__(reply)
         self._splitter = ThinkingSplitter()
         self._was_cut = False
 

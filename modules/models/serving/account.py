@@ -20,7 +20,7 @@ from core.base.frozen import frozen
 from core.errors import BudgetScope, BudgetSpent, Measure, SpentBudget, StorageError
 from core.run.answer import after_budget
 from core.turn import RunOutcome, Usage
-from modules.models.serving.budget import dollars
+from modules.models.serving.budget import Account, dollars
 from modules.models.serving.ledger import LEDGER_FILE, NOTHING, Keys, Ledger, Spent, Sums
 
 WRITE_SECONDS: Final = 1.0
@@ -182,8 +182,8 @@ class Budgets:
         return keys
 
 
-class RunAccount:
-    """What one run spends, held against all budgets; `modules.models.serving.budget.Account`.
+class RunAccount(Account):
+    """What one run spends, held against all budgets.
 
     Attributes:
         cost_budgets: the profile's keys for those that bound the cost.
@@ -320,13 +320,12 @@ class RunAccount:
         self._run += spent
         self._unwritten += spent
 
-    def _error(self, measures: Set[Measure]) -> BudgetSpent | None:
+    def _error(self, measures: Set[Measure], sums: Sums | None = None) -> BudgetSpent | None:
         limits = tuple(limit for limit in self._limits if limit.measure in measures)
-        return _first_error(limits, self._sums)
+        return _first_error(limits, self._sums if sums is None else sums)
 
     def _may_call(self, sums: Sums) -> bool:
-        limits = tuple(limit for limit in self._limits if limit.measure in _FOR_CALLS)
-        return _first_error(limits, sums) is None
+        return self._error(_FOR_CALLS, sums) is None
 
     async def _write(self, *, is_call: bool = False) -> bool:
         """Add what is not written yet to the ledger, and read what others have added.

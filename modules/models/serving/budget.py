@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from math import inf
-from typing import Final, Protocol
+from typing import Final
 
 from config.models_file import Price
 from core.base.frozen import frozen
@@ -84,8 +84,13 @@ class RunLimits:
 NO_LIMITS = RunLimits()
 
 
-class Account(Protocol):
-    """What goes beyond one run's models: budgets that it shares with other runs."""
+class Account:
+    """What goes beyond one run's models: budgets that it shares with others. Here, there are none.
+
+    `cost_budgets` are the profile's keys for those that bound the cost.
+    """
+
+    cost_budgets: tuple[str, ...] = ()
 
     async def check(self) -> None:
         """Look at what is spent by now, by others too.
@@ -94,7 +99,6 @@ class Account(Protocol):
             BudgetSpent: nothing is left.
             StorageError: what is spent can't be read.
         """
-        ...
 
     async def keep(self) -> None:
         """Keep what was spent, so that it counts whatever happens now.
@@ -102,31 +106,24 @@ class Account(Protocol):
         Raises:
             StorageError: it can't be written.
         """
-        ...
 
     def spend(self, usage: Usage) -> None:
         """Count what a request took."""
-        ...
 
     @property
     def exhausted(self) -> BudgetSpent | None:
         """The error if nothing is left, as far as was last seen."""
-        ...
-
-    @property
-    def cost_budgets(self) -> tuple[str, ...]:
-        """The profile's keys for those that bound the cost."""
-        ...
+        return None
 
     @property
     def tokens_left(self) -> float:
         """How many tokens may still be read and written; infinite without a limit."""
-        ...
+        return inf
 
     @property
     def cost_left(self) -> float:
         """How many US dollars may still be spent; infinite without a limit."""
-        ...
+        return inf
 
 
 class Budget:
@@ -139,29 +136,17 @@ class Budget:
     def __init__(self, limits: RunLimits = NO_LIMITS, account: Account | None = None) -> None:
         """Nothing is used yet; `account` is of budgets that the run shares with others."""
         self._limits = limits
-        self._account = account
+        self.account = account or Account()
         self.spent = Usage()
 
     def check_price(self, model_name: str, price: Price | None) -> None:
         """Make sure that all limits of the cost can be kept; raises as that of `RunLimits`."""
-        others = () if self._account is None else self._account.cost_budgets
-        self._limits.check_price(model_name, price, others)
-
-    async def check(self) -> None:
-        """Look at what is left by now; raises as `Account.check`."""
-        if self._account is not None:
-            await self._account.check()
-
-    async def keep(self) -> None:
-        """Keep what was spent; raises as `Account.keep`."""
-        if self._account is not None:
-            await self._account.keep()
+        self._limits.check_price(model_name, price, self.account.cost_budgets)
 
     def spend(self, usage: Usage) -> None:
         """Add what a request took, with its cost."""
         self.spent += usage
-        if self._account is not None:
-            self._account.spend(usage)
+        self.account.spend(usage)
 
     @property
     def exhausted(self) -> BudgetSpent | None:
@@ -180,7 +165,7 @@ class Budget:
                 "allowed; allow more with --max-cost, or llm.max_cost in the profile",
                 SpentBudget("run", "cost", cost, most, "llm.max_cost"),
             )
-        return None if self._account is None else self._account.exhausted
+        return self.account.exhausted
 
     def admit(self, request: ModelRequest, price: Price | None) -> ModelRequest:
         """`request`, with all that is written bounded by what is left; `price` is the model's.
@@ -199,14 +184,13 @@ class Budget:
     def _tokens_left(self) -> float:
         limit = self._limits.max_tokens
         own = inf if limit is None else limit - self.spent.tokens
-        return own if self._account is None else min(own, self._account.tokens_left)
+        return min(own, self.account.tokens_left)
 
     def _tokens_to_buy(self, price: Price | None) -> float:
         """How many tokens of output the rest of the money buys; at least one."""
         limit = self._limits.max_cost
-        left = inf if limit is None else limit - self.spent.cost
-        if self._account is not None:
-            left = min(left, self._account.cost_left)
+        own = inf if limit is None else limit - self.spent.cost
+        left = min(own, self.account.cost_left)
         if left == inf or price is None or not price.output:
             return inf
         return max(left / price.output * TOKENS_PER_PRICE, 1)

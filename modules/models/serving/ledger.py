@@ -69,7 +69,6 @@ class Ledger:
     """The sums of one user. Every method blocks for a moment, and may be called in any thread."""
 
     def __init__(self, file: Path, lock_seconds: float = LOCK_SECONDS) -> None:
-        """Touch nothing yet."""
         self.file = file
         self._lock_seconds = lock_seconds
         self._lock = threading.Lock()

@@ -109,7 +109,6 @@ class ModelRun:
         limits: RunLimits = NO_LIMITS,
         account: Account | None = None,
     ) -> None:
-        """Begin with nothing used and every model in its place."""
         self.emit = emit
         self.budget = Budget(limits, account)
         self.used: dict[str, Usage] = {}
@@ -314,14 +313,14 @@ class WatchedModel:
         async with contextlib.aclosing(watch):
             try:
                 async with self._slots:
-                    await run.budget.check()
+                    await run.budget.account.check()
                     admitted = run.budget.admit(request, self.chosen.price)
                     watch.asked()
                     reply = await self._read(admitted, watch, run)
             except ModelUnavailable:
                 await watch.told()
                 raise
-            await run.budget.keep()
+            await run.budget.account.keep()
             await watch.answered(request.prompt, reply)
             return reply
 

@@ -1,9 +1,8 @@
-"""What holds for every backend behind HTTP, whoever's protocol and SDK it speaks."""
+"""What holds for every backend behind HTTP, whoever's protocol it speaks."""
 
 import asyncio
 import json
 import logging
-import re
 
 import pytest
 
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: ba
 
 
 SOON_SECONDS = 60.0
-"""Far more than anything here takes, but the import of an SDK on a machine that is busy."""
+"""Far more than anything here takes, on a busy machine too."""
 
 OTHER_SETTINGS = {
     "ANTHROPIC_API_KEY": "sk-ant-other",
@@ -243,8 +242,7 @@ async def test_a_piece_that_is_no_object_is_refused(backend: Backend, data: byte
     async with backend.service() as fake:
         fake.streams(framed)
         error = await backend.failure(fake)
-    # An SDK may pass such a piece over, or be kept from reading it.
-    assert re.search("can't be read|without text|more than 500 values", str(error))
+    assert "can't be read" in str(error)
     assert not error.transient
 
 

@@ -85,7 +85,6 @@ class RequestReader(ValueReader):
     """Reads one whole request."""
 
     def __init__(self, request: str) -> None:
-        """Start at the first token."""
         super().__init__(request)
         self.answers: list[Labelled] = []
 

@@ -118,13 +118,12 @@ class _PlanWriter:
         may_fail = self._mode == "sequential" and OPERATIONS[node.operation].python
         fallback = self._python(node) if may_fail and is_small(node) else None
         name = self._name(node)
-        lines = [f"{name} = await {call}"]
-        if self._inputs.plan_style == "mcp":
-            lines = [f"result = await {call}", f"{name} = {_unpacked('result')}"]
-        if fallback is not None:
+        line = f"{name} = await {call}"
+        if fallback is None:
+            self._lines.append(line)
+        else:
             handler = ["except Exception:", *indented([f"{name} = {fallback}"])]
-            lines = ["try:", *indented(lines), *handler]
-        self._lines += lines
+            self._lines += ["try:", *indented([line]), *handler]
 
     def _call(self, node: Apply) -> str:
         tool, operation = self.calls[id(node)], OPERATIONS[node.operation]
@@ -152,12 +151,8 @@ class _PlanWriter:
             self._write_call(nodes[0])
             return
         calls = indented(f"{self._call(node)}," for node in nodes)
-        names = [self._name(node) for node in nodes]
-        unpacks = self._inputs.plan_style == "mcp"
-        targets = [f"{name}_result" if unpacks else name for name in names]
-        self._lines += [f"{', '.join(targets)} = await asyncio.gather(", *calls, ")"]
-        if unpacks:
-            self._lines += [f"{n} = {_unpacked(t)}" for n, t in zip(names, targets, strict=True)]
+        names = ", ".join(self._name(node) for node in nodes)
+        self._lines += [f"{names} = await asyncio.gather(", *calls, ")"]
 
     # -- expressions -------------------------------------------------------------------------
 
@@ -278,10 +273,6 @@ def _filled(operation: str, arguments: Iterable[str]) -> str:
     texts = [f"({text})" for text in arguments]
     template = OPERATIONS[operation].python.replace("{*}", ", ".join("{}" for _ in texts))
     return ast.unparse(ast.parse(template.format(*texts), mode="eval"))
-
-
-def _unpacked(result: str) -> str:
-    return f'json.loads({result}.content[0].text)["result"]'
 
 
 def _nodes_below(roots: Iterable[Node]) -> list[Node]:

@@ -138,7 +138,6 @@ class Cursor:
     """Reads tokens one after the other and can go back to an earlier position."""
 
     def __init__(self, source: str) -> None:
-        """Cut the text into tokens and start at the first."""
         self.source = source
         self.tokens = tokenize(source)
         self.position: int = 0

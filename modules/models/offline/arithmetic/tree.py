@@ -241,7 +241,7 @@ def is_small(node: Apply) -> bool:
 Make: TypeAlias = Callable[..., Node]
 """Builds a checked node of an operation and its arguments (`ExpressionReader.make`)."""
 
-_PAIRS: Final = {
+PAIRS: Final = {
     "difference": "subtract",
     "quotient": "divide",
     "ratio": "divide",
@@ -266,8 +266,6 @@ def apply_function(make: Make, function: str, operand: Node) -> Node:
     """The function of a number, or of every item of a list."""
     if isinstance(operand, Sequence):
         return Sequence(tuple(apply_function(make, function, item) for item in operand.items))
-    if function == "reciprocal":
-        return make("divide", Number(1), operand)
     degrees = _degrees(operand)
     if function == "tangent" and degrees is not None and degrees % 180 == 90:
         raise Decided("the tangent of a right angle is not defined")
@@ -288,7 +286,7 @@ def aggregate(make: Make, name: str, nodes: list[Node]) -> Node:
     """
     if len(nodes) == 1 and isinstance(nodes[0], Sequence):
         nodes = list(nodes[0].items)
-    if name in _PAIRS:
+    if name in PAIRS:
         return _pair(make, name, nodes)
     if len(nodes) == 1 and is_list(nodes[0]):
         return _of_list(name, nodes[0])
@@ -305,7 +303,7 @@ def _pair(make: Make, name: str, nodes: list[Node]) -> Node:
             nodes = nodes[::-1]  # a difference in words has no sign
         case _:
             pass
-    return make(_PAIRS[name], *nodes)
+    return make(PAIRS[name], *nodes)
 
 
 def _of_list(name: str, items: Node) -> Node:

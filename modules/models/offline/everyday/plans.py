@@ -15,13 +15,11 @@ from core.ports import DecisionInputs
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import TextInput
-from modules.models.offline.everyday.dates import DATES
-from modules.models.offline.everyday.numbers import NUMBERS
 from modules.models.offline.everyday.rule import MAX_ITEMS, first_match
-from modules.models.offline.everyday.texts import TEXTS
+from modules.models.offline.everyday.tables import DATES, NUMBERS, TEXTS
 from modules.models.offline.everyday.units import conversion
 from modules.models.offline.history import recalled
-from modules.models.offline.plan_source import AS_IT_IS, call_lines, filled, literal, whole_plan
+from modules.models.offline.plan_source import AS_IT_IS, call_line, filled, literal, whole_plan
 from modules.models.offline.quotes.asking import QUESTION_CHARACTERS_MAX, bare
 
 _RULES: Final = (*NUMBERS, *TEXTS, *DATES)
@@ -38,7 +36,7 @@ def write_everyday_plan(inputs: DecisionInputs) -> str | None:
     if not text or len(text) > QUESTION_CHARACTERS_MAX:
         return None
     if (called := file_call(text, inputs.tools)) is not None:
-        return whole_plan([*call_lines(inputs, *called), AS_IT_IS])
+        return whole_plan([call_line(inputs, *called), AS_IT_IS])
     asked = _LEAD_IN.sub("", text, count=1)
     lines = recalled(text, inputs.history) or conversion(asked)
     if lines is not None:

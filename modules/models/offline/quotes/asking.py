@@ -15,7 +15,7 @@ from modules.models.offline.arithmetic.vocabulary import AGGREGATES, CONSTANTS, 
 from modules.models.offline.tools.arguments import SECOND_REQUEST
 
 QUESTION_CHARACTERS_MAX: Final = 400
-TERMS_MAX: Final = 20
+TERMS_MAX: Final = 12
 """How many words of a question are looked for in sentences."""
 
 COUNTING: Final = lazy_pattern(r"how\s+many\s+(?:times|letters?|words?|characters?)\b", re.I)
@@ -29,15 +29,17 @@ _ANOTHER_VERB: Final = lazy_pattern(
 )
 
 _QUESTION_TEXT: Final = (
-    "what who whom whose when where which why how does do did has have had much many long often "
-    "far old say says said mention mentions tell tells any anything something some there he she "
-    "than more most also still should must may might if not no every each and of for"
+    "what who whom whose when where which why how does do did has have had much many often say "
+    "says said mention mentions tell tells any anything something some there he she than also "
+    "still should shall must may might could would if no every each and happen happens mean means "
+    "get gets got called need needs needed require requires required number kind sort type until i "
+    "we one it everyone somebody someone again supposed"
 )
-_QUESTION_WORDS: Final = frozenset(_QUESTION_TEXT.split())
+_QUESTION_WORDS: Final = frozenset(_QUESTION_TEXT.split()) | STOP_WORDS
 """Words that a question is made of, and an answer need not repeat."""
 
 _POLITE: Final = lazy_pattern(
-    r"(?:(?:please|kindly|hey|hi|hello|okay|ok|now|so|(?:can|could|would|will)\s+you|tell\s+me|"
+    r"(?:(?:please|kindly|hey|hi|hello|okay|ok|now|so|just|let['’]?s|let\s+us|(?:can|could|would|will)\s+you|tell\s+me|"
     r"i(?:['’]d\s+like|\s+would\s+like|\s+want|\s+need)\s+(?:you\s+)?to(?:\s+know)?)\b[\s,:!.]*)+",
     re.IGNORECASE,
 )
@@ -61,11 +63,19 @@ def asks_more(text: str) -> bool:
     return (SECOND_REQUEST.search(text) or _ANOTHER_VERB.search(text)) is not None
 
 
+def telling_words(text: str, *more: str) -> tuple[str, ...]:
+    """The words that an answer has to have, in order, each once; `more` don't count here."""
+    words = (word.lower() for word in re.findall(r"[^\W_]+", text.replace("'s ", " ")))
+    light = _QUESTION_WORDS | {*more}
+    told = [w for w in words if (w not in light and len(w) > 1) or w.isdigit()]
+    return tuple(dict.fromkeys(told))[:TERMS_MAX]
+
+
 def question_terms(query: str) -> list[str]:
     """The stems of the words that a sentence has to share to be an answer."""
     words = [word.lower() for word in re.findall(r"\w+", query)]
-    told = [word for word in words if word not in _QUESTION_WORDS | STOP_WORDS]
-    return list(dict.fromkeys(stem(word) for word in told))[:TERMS_MAX]
+    told = [stem(word) for word in words if word not in _QUESTION_WORDS]
+    return list(dict.fromkeys(told))[:TERMS_MAX]
 
 
 def speaks_of_arithmetic(text: str) -> bool:

@@ -15,7 +15,7 @@ from core.ports import PerceptionInputs, ToolCaller
 from core.turn import PerceptionResult
 from modules.models.offline.planner import OPEN_QUESTION
 from modules.models.offline.quotes.asking import ENDINGS, word_roots
-from modules.models.offline.quotes.document_questions import documents_tool, open_question
+from modules.models.offline.quotes.documents import documents_tool, open_question
 
 HINT_SECONDS: Final = 3.0
 """How long a first plan waits for the index, which answers within 0.1 s once its server runs."""

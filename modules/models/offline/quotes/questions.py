@@ -11,11 +11,8 @@ from typing import Final, Literal, TypeAlias
 
 from core.base.frozen import frozen
 from core.base.text import lazy_pattern
-from core.tools.ranking import STOP_WORDS
 from modules.models.offline.arithmetic.tokens import TEENS, TENS, UNITS
-
-TERMS_MAX: Final = 12
-"""How many words of a question are looked for in sentences."""
+from modules.models.offline.quotes.asking import telling_words
 
 Wanted: TypeAlias = Literal[
     "topic",  # what is said about a subject: any sentence that has most of its words
@@ -55,7 +52,7 @@ def read_question(text: str) -> Question:
         if found is not None:
             return read(plain[found.end() :], found)
     asks = _ASKS_WITHIN.search(plain) is not None
-    return Question("unclear" if asks else "topic", _terms(plain))
+    return Question("unclear" if asks else "topic", telling_words(plain))
 
 
 _SHORT: Final = lazy_pattern(r"\b(what|who|where|when|how)['’]s\b", re.IGNORECASE)
@@ -71,18 +68,6 @@ _AUXILIARY: Final = (
     r"(?:is|are|was|were|be|do|does|did|has|have|had|can|may|must|might|should|shall|will|would|"
     r"could)"
 )
-
-_QUESTION_TEXT: Final = (
-    "what who whom whose when where which why how does do did has have had much many often say "
-    "says "
-    "said mention mentions tell tells any anything something some there he she than also still "
-    "should shall must may might could would if no every each and happen happens mean means get "
-    "gets "
-    "got called need needs needed require requires required number kind sort type until have i we "
-    "one it everyone somebody someone again supposed"
-)
-_QUESTION_WORDS: Final = frozenset(_QUESTION_TEXT.split()) | STOP_WORDS
-"""Words that a question is made of, and an answer need not repeat."""
 
 _NUMBER_WORDS: Final = "|".join(
     sorted({*UNITS, *TEENS, *TENS, "hundred", "thousand", "dozen", "half"} - {"zero"})
@@ -182,17 +167,9 @@ _VALUED: Final = (
 )
 
 
-def _terms(text: str, *more: str) -> tuple[str, ...]:
-    """The telling words, in order, each once; `more` are words that don't count here."""
-    words = (word.lower() for word in re.findall(r"[^\W_]+", text.replace("'s ", " ")))
-    light = _QUESTION_WORDS | {*more}
-    told = [w for w in words if (w not in light and len(w) > 1) or w.isdigit()]
-    return tuple(dict.fromkeys(told))[:TERMS_MAX]
-
-
 def _part(pattern: str, *, in_order: bool = False) -> Reader:
     """The reader of a question whose answer has this, beside the question's words."""
-    return lambda rest, _: Question("part", _terms(rest), pattern, in_order=in_order)
+    return lambda rest, _: Question("part", telling_words(rest), pattern, in_order=in_order)
 
 
 def _how_many(rest: str, _: re.Match[str]) -> Question:
@@ -201,17 +178,17 @@ def _how_many(rest: str, _: re.Match[str]) -> Question:
         rest,
         maxsplit=1,
     )
-    counted = _terms(run[0])
+    counted = telling_words(run[0])
     # "96 euros for a plot" counts no plots, and "half a plot" or "a half plot" is none.
     between = r"(?:[\s-]+(?!(?:a|an|the|of|for|in|to|and|per|at|on)\b)[^\s.,;:]+){0,2}?[\s-]+"
     pattern = rf"\b((?!half\b){_NUMBER}){between}{{forms}}|{{forms}}[^:.]{{0,40}}:\s*({_NUMBER})"
-    return Question("part", _terms(rest), pattern, counted)
+    return Question("part", telling_words(rest), pattern, counted)
 
 
 def _how_much(rest: str, _: re.Match[str]) -> Question:
     if _PRICED.search(rest) is not None:
-        return Question("part", _terms(rest, "cost", "costs"), _PRICE)
-    return Question("part", _terms(rest), rf"(?<![\w-])({_NUMBER}|free|nothing)")
+        return Question("part", telling_words(rest, "cost", "costs"), _PRICE)
+    return Question("part", telling_words(rest), rf"(?<![\w-])({_NUMBER}|free|nothing)")
 
 
 def _measured(rest: str, found: re.Match[str]) -> Question:
@@ -221,11 +198,11 @@ def _measured(rest: str, found: re.Match[str]) -> Question:
         unit = rf"{unit}(?:[\s-]old)?"
     more = rf"(?:(?:more|and a half|full|to|or|and|–|-)?[\s-]*{_NUMBER}?[\s-]*)"
     pattern = rf"(?<![\w-])({_NUMBER}[\s-]*{more}{unit}\b)"
-    return Question("part", _terms(rest, "take", "takes", "last", "lasts"), pattern)
+    return Question("part", telling_words(rest, "take", "takes", "last", "lasts"), pattern)
 
 
 def _where(rest: str, _: re.Match[str]) -> Question:
-    terms = _terms(rest)
+    terms = telling_words(rest)
     if _IS.match(rest) is not None and not re.search(r"(?:ed|en|ept|old|ound|ut)$", rest.strip()):
         return Question("part", terms, rf"{{forms}}{_LIES}{_PLACE}|{_IS_THE}", terms)
     near = r"(?:\s+[\w'’-]+){0,4}?\s+"
@@ -233,7 +210,7 @@ def _where(rest: str, _: re.Match[str]) -> Question:
 
 
 def _who(rest: str, found: re.Match[str]) -> Question:
-    terms = _terms(rest)
+    terms = telling_words(rest)
     if found["copula"] and re.match(r"\s*[A-Z]", rest):
         return Question("part", terms, _defined(terms), terms[-1:])
     verb = () if found["copula"] or found["asked"] else terms[:1]
@@ -244,7 +221,7 @@ def _what_is(rest: str, _: re.Match[str]) -> Question:
     head = re.split(
         r"\b(?:of|for|in|at|on|from|to|per|when|if|during|with|that|which)\b", rest, maxsplit=1
     )[0]
-    terms, heads = _terms(rest), _terms(head)
+    terms, heads = telling_words(rest), telling_words(head)
     if "number" in head.lower().split() and heads:
         return Question(
             "part", terms, r"{forms}(?:\s+number)?(?:\s*:\s*|\s+(?:is|are)\s+)(\d.*)", heads[-1:]
@@ -265,11 +242,11 @@ def _defined(heads: tuple[str, ...]) -> str:
 def _other(rest: str, _: re.Match[str]) -> Question:
     if re.search(r"^happen|\b(?:do|does|did|happens?|happened)$", rest.strip(), re.IGNORECASE):
         return _unclear(rest, _)
-    return Question("other", _terms(rest))
+    return Question("other", telling_words(rest))
 
 
 def _unclear(rest: str, _: re.Match[str]) -> Question:
-    return Question("unclear", _terms(rest))
+    return Question("unclear", telling_words(rest))
 
 
 _READERS: Final = (
@@ -277,7 +254,6 @@ _READERS: Final = (
     (r"how\s+much\b", _how_much),
     (r"how\s+often\b", _part(_OFTEN)),
     (rf"how\s+(?P<measure>{_MEASURED})\b", _measured),
-    (rf"(?:what|which)\s+(?P<measure>temperature|age)\b(?=\s+{_AUXILIARY}\b)", _measured),
     (r"how\s+(?:is|are|was|were)\b", _part(_MANNER, in_order=True)),
     (r"how\b", _unclear),
     (r"(?:what|which)\s+(?:time|hour)\b(?!\s+of)", _part(rf"\b({_CLOCK})")),

@@ -59,7 +59,6 @@ class Filling:
     """
 
     def __init__(self, vocabulary: Vocabulary, request: str, pieces: tuple[Piece, ...]) -> None:
-        """Fill them."""
         self.arguments: JsonObject = {}
         self.unknown: list[str] = []
         self.matched: set[str] = set()

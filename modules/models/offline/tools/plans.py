@@ -4,12 +4,12 @@ import re
 from typing import Final
 
 from core.base.frozen import frozen
-from core.base.text import lazy_pattern
 from core.ports import DecisionInputs
 from core.tools.spec import ToolSpec
 from modules.models.offline.arithmetic.grammar import MAX_REQUEST_CHARACTERS
 from modules.models.offline.arithmetic.tree import OPERATIONS
-from modules.models.offline.plan_source import AS_IT_IS, call_lines, indented, whole_plan
+from modules.models.offline.plan_source import AS_IT_IS, call_line, indented, whole_plan
+from modules.models.offline.quotes.asking import bare
 from modules.models.offline.refusal import Ambiguous, Refusal
 from modules.models.offline.tools.arguments import Filling
 from modules.models.offline.tools.pieces import Piece, pieces_of
@@ -26,12 +26,6 @@ NAMED_OUTRIGHT_BONUS: Final = 100.0
 
 _ASKING: Final = frozenset({"what", "what's", "how", "why", "does", "should"})
 """Words of a question about a tool that is called by its name."""
-
-_POLITE_START: Final = lazy_pattern(
-    r"(?:(?:please|kindly|hey|hi|hello|okay|ok|now|so|just|let's|lets|let us|(?:can|could|would|"
-    r"will) you|i(?:'d like| would like| want| need)(?: you)? to)\b[\s,!.]*)*",
-    re.IGNORECASE,
-)
 
 _ARITHMETIC: Final = frozenset(operation.tool for operation in OPERATIONS.values())
 
@@ -118,7 +112,7 @@ def _candidate(
         pieces = tuple(p for p in pieces if not (p.start < outright[1] and p.end > outright[0]))
     elif vocabulary.tool.name in _ARITHMETIC:
         return None  # plain words for these are the grammar's; what it refuses is refused
-    if not (vocabulary.only_reads or _is_asked(vocabulary, request, pieces)):
+    if not (vocabulary.only_reads or _is_asked(vocabulary, request)):
         return None
     filling = Filling(vocabulary, request, pieces)
     score = index.score(vocabulary, filling.matched)
@@ -129,11 +123,9 @@ def _candidate(
     return Candidate(vocabulary.tool, score, filling, bool(filling.unknown)) if enough else None
 
 
-def _is_asked(vocabulary: Vocabulary, request: str, pieces: tuple[Piece, ...]) -> bool:
+def _is_asked(vocabulary: Vocabulary, request: str) -> bool:
     """Whether the request begins with a word of the tool, or with "use": it tells to do it."""
-    polite = _POLITE_START.match(request)
-    begin = 0 if polite is None else polite.end()
-    first = next((piece for piece in pieces if piece.start >= begin), None)
+    first = next(iter(pieces_of(bare(request))), None)
     return (
         first is None
         or first.kind != "word"
@@ -197,8 +189,8 @@ def _plan(inputs: DecisionInputs, best: Candidate, fallback: Candidate | None) -
 
 
 def _lines(inputs: DecisionInputs, candidate: Candidate) -> list[str]:
-    lines = call_lines(inputs, candidate.tool, candidate.filling.arguments)
-    if inputs.plan_style == "tools" and candidate.tool.output_schema is None:
+    lines = [call_line(inputs, candidate.tool, candidate.filling.arguments)]
+    if candidate.tool.output_schema is None:
         # Without a schema a tool may answer pictures and the like, which arrive as a list.
         lines += [
             "if isinstance(answer, list):",

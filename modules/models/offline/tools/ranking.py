@@ -56,7 +56,6 @@ class ToolIndex:
     """The vocabularies of the tools on offer, and how telling each word is."""
 
     def __init__(self, tools: Iterable[ToolSpec]) -> None:
-        """Read names, descriptions and parameter names."""
         self.vocabularies = tuple(_vocabulary(tool) for tool in tools)
         self._uses = Counter(term for v in self.vocabularies for term in v.name | v.other)
 

@@ -2,8 +2,14 @@
 
 A page is read in parts, as far as the calls of one plan reach, and its sentences are picked in
 the sandbox: for a question those that answer it, as from documents; for a summary those that say
-most (`web_summaries`). Each names the page and the heading that it stands under. The address that
-is named is the one that was asked for: what a page says of itself is not believed.
+most. Each names the page and the heading that it stands under. The address that is named is the
+one that was asked for: what a page says of itself is not believed.
+
+A sentence says the more, the more sentences share its words (Luhn, "The Automatic Creation of
+Literature Abstracts", 1958), with more weight for words of headings and for sentences that open
+the page or a section (Edmundson, "New Methods in Automatic Extracting", 1969). Once a sentence is
+taken, its words count less, so that the next one says something else (Nenkova and Vanderwende,
+"The Impact of Frequency on Summarization", 2005). They are quoted in the page's order.
 """
 
 import re
@@ -20,7 +26,7 @@ from modules.models.offline.arithmetic.grammar import MAX_REQUEST_CHARACTERS
 from modules.models.offline.plan_source import (
     AS_IT_IS,
     Source,
-    call_lines,
+    call_line,
     filled,
     indented,
     literal,
@@ -28,30 +34,137 @@ from modules.models.offline.plan_source import (
     tool_that_needs,
     whole_plan,
 )
-from modules.models.offline.quotes.answering import NOTHING_NEAR, answer_lines
+from modules.models.offline.quotes.answering import NOTHING_NEAR, answer_lines, sentence_lines
 from modules.models.offline.quotes.asking import bare
 from modules.models.offline.quotes.questions import read_question
-from modules.models.offline.quotes.sentences import sentence_lines
 from modules.models.offline.refusal import Refusal
 from modules.models.offline.tools.ranking import terms
-from modules.models.offline.web.pages import (
+from modules.models.offline.web.requests import (
+    LANGUAGE,
+    OF_THE_WEB,
     PAGE_MARK,
     PageQuestion,
     PageRequest,
     PageSummary,
     PageText,
-    addresses_in,
-    page_request,
-    set_aside,
-)
-from modules.models.offline.web.searches import (
-    OF_THE_WEB,
     SearchRequest,
     SearchThenRead,
     WebSearch,
+    addresses_in,
+    page_request,
     search_request,
+    set_aside,
 )
-from modules.models.offline.web.summaries import summary_lines
+
+NOTHING_TO_SUM_UP: Final = "The page has no text to sum up."
+
+SENTENCES_MIN: Final = 3
+SENTENCES_MAX: Final = 5
+"""How many sentences a summary has where the request doesn't say."""
+
+SENTENCES_PER_QUOTE: Final = 8
+"""A page that has this many times a number of sentences gets that number of them."""
+
+SENTENCES_READ: Final = 600
+"""How many sentences of a page, from its beginning, are weighed."""
+
+WORDS_MIN: Final = 5
+WORDS_MAX: Final = 80
+
+_COMMON_TEXT: Final = (
+    "about above after again against all also although always among and another any are because "
+    "been before being below between both but can cannot could did does doing down during each "
+    "either else even ever every few for from further get gets had has have having her here hers "
+    "him his how however into its itself just like made make makes many may might more most much "
+    "must nor not now off often one only other others our ours out over own per rather said same "
+    "say says several shall she should since some still such than that the their them then there "
+    "these they this those though three through thus too two under until upon use used very was "
+    "way were what when where whether which while who whom whose why will with within without "
+    "would yet you your yours"
+)
+
+_PICKED: Final = r'''
+common = set(@common@.split())
+vague = ("this", "that", "these", "those", "it", "they", "he", "she", "however", "but", "and",
+         "also", "so", "then", "thus", "therefore", "moreover", "instead", "such")
+chrome = ("cookie", "newsletter", "subscribe", "sign up", "log in", "javascript", "advert",
+          "all rights reserved", "privacy policy", "share this", "read more", "click here")
+
+def keys_of(words):
+    """The telling words, without their endings as far as six letters go."""
+    return sorted({w[:6] for w in words.split() if len(w) > 2 and w not in common})
+
+used = [(keys_of(s[1]), s[0], s[1], s[2], s[3]) for s in sentences[:@read@]]
+counts, headed, opened, told = {}, {}, set(), []
+for keys, text, words, above, place in used:
+    for key in keys:
+        counts[key] = counts.get(key, 0) + 1
+    if above not in headed:
+        headed[above] = set(keys_of(above))
+for order, (keys, text, words, above, place) in enumerate(used):
+    size, lower = len(words.split()), text.lower()
+    factor = 1.15 if order < 5 else 1
+    if place not in opened:
+        factor = 1.2 if opened else 1.5
+        opened.add(place)
+    if not text.rstrip(")\"”’'").endswith((".", "!", "…", ":")):
+        factor *= 0.4
+    if words.partition(" ")[0] in vague:
+        factor *= 0.6
+    if [sign for sign in chrome if sign in lower] or not @shortest@ <= size <= @longest_in_words@:
+        factor *= 0.1
+    if size > 2:
+        told.append((order, text, place, keys, factor, headed[above]))
+
+weights = {key: (times if times > 1 else 0.3) / len(used) for key, times in counts.items()}
+wanted = @wanted@ or min(max(len(told) // @per_quote@, @least@), @most@)
+picked = []
+while told and len(picked) < wanted:
+    best, best_score = None, -1
+    for one in told:
+        points = 0
+        for key in one[3]:
+            points += weights[key] * (1.5 if key in one[5] else 1)
+        score = points * one[4] / (len(one[3]) + 4)
+        if score > best_score:
+            best, best_score = one, score
+    picked.append(best)
+    for key in best[3]:
+        weights[key] *= 0.3
+    same = set(best[3])
+    told = [one for one in told if one[0] != best[0]
+            and len([1 for key in one[3] if key in same]) <= 0.7 * min(len(one[3]), len(best[3]))]
+
+picked.sort(key=lambda one: one[0])
+lines = [quoted(one[1], one[2]) for one in picked]
+if not lines:
+    return "@final@ " + @nothing@ + " (" + cited + ")"
+if further:
+    lines.append("The page goes on; this sums up its first " + str(len(page)) + " characters.")
+return "@final@ " + "\n".join(lines)
+'''
+
+
+def summary_lines(wanted: int | None) -> list[str]:
+    """What returns the sentences that say most, of the tuples in `sentences`.
+
+    `wanted` of them, or 3 to 5 as the page is long. `page`, `further` and `cited` are the
+    page's text, whether it goes on, and its address as quotes name it.
+    """
+    values = {
+        "common": literal(_COMMON_TEXT),
+        "read": SENTENCES_READ,
+        "shortest": WORDS_MIN,
+        "longest_in_words": WORDS_MAX,
+        "wanted": str(wanted or 0),
+        "per_quote": SENTENCES_PER_QUOTE,
+        "least": SENTENCES_MIN,
+        "most": SENTENCES_MAX,
+        "final": FINAL_ANSWER,
+        "nothing": literal(NOTHING_TO_SUM_UP),
+    }
+    return filled(_PICKED, values)
+
 
 SEARCH_TOOL: Final = "duckduckgo_search_results"
 READING_TOOL: Final = "download_raw_html_from_url"
@@ -161,12 +274,12 @@ def write_web_plan(inputs: DecisionInputs) -> str | None:
     match request:
         case WebSearch(query, max_results):
             most: dict[str, Json] = {} if max_results is None else {"max_results": max_results}
-            lines = [*call_lines(inputs, tools[0], {"query": query, **most}), AS_IT_IS]
+            lines = [call_line(inputs, tools[0], {"query": query, **most}), AS_IT_IS]
         case SearchThenRead():
             lines = _search_then_read(inputs, request, *tools)
         case PageText(url, form):
             raw: dict[str, Json] = {"raw": True} if form == "source" else {}
-            lines = [*call_lines(inputs, tools[0], {"url": url, **raw}), AS_IT_IS]
+            lines = [call_line(inputs, tools[0], {"url": url, **raw}), AS_IT_IS]
         case PageSummary(url) | PageQuestion(url):
             wanted = (
                 summary_lines(request.sentences)
@@ -248,11 +361,11 @@ def _search_then_read(
     if inputs.max_tool_calls < 2:
         raise Refusal("a plan may make one tool call here, and searching and reading take two")
     lines = [
-        *call_lines(inputs, search, {"query": request.query}),
+        call_line(inputs, search, {"query": request.query}),
         *filled(_RESULT, {"position": request.position, "final": FINAL_ANSWER}),
     ]
     if not request.sums_up:
-        return [*lines, *call_lines(inputs, reading, {"url": Source("address")}), AS_IT_IS]
+        return [*lines, call_line(inputs, reading, {"url": Source("address")}), AS_IT_IS]
     read = _page_lines(inputs, reading, inputs.max_tool_calls - 1)
     return [*lines, *read, *summary_lines(None)]
 
@@ -266,12 +379,12 @@ def _page_lines(inputs: DecisionInputs, tool: ToolSpec, calls: int) -> list[str]
         f"for _ in range({parts - 1}):",
         "    if not further:",
         "        break",
-        *indented([*call_lines(inputs, tool, given), *filled(_JOINED, {})]),
+        *indented([call_line(inputs, tool, given), *filled(_JOINED, {})]),
     ]
     return [
         *sentence_lines(),
         *filled(_PAGE, {}),
-        *call_lines(inputs, tool, {"url": url}),
+        call_line(inputs, tool, {"url": url}),
         "page, further = parted(answer)",
         *(again if parts > 1 else ()),
         *filled(
@@ -291,8 +404,7 @@ def _question_lines(question: PageQuestion) -> list[str]:
 # Why a request about web pages is declined that no plan of sentences can answer.
 
 _REASONS: Final = (
-    (r"\btranslat\w*|\b(?:in|into)\s+(?:german|french|spanish|italian|portuguese|dutch|english|"
-     r"chinese|japanese|russian|hindi|arabic|turkish|polish|korean)\b",
+    (rf"\btranslat\w*|{LANGUAGE}\b",
      "it quotes a page as it is written, and translates nothing"),
     (r"\bcompar\w+|\bversus\b|\bvs\b|\bdiffer\w*",
      "it reads one page at a time, and compares it with nothing"),

@@ -7,7 +7,7 @@ from core.values import Json, JsonObject
 USAGE: JsonObject = {"promptTokenCount": 11, "candidatesTokenCount": 5, "thoughtsTokenCount": 2}
 
 
-def part(*parts: JsonObject, reason: str | None = "STOP", **fields: Json) -> JsonObject:
+def part(*parts: Json, reason: str | None = "STOP", **fields: Json) -> JsonObject:
     """A GenerateContentResponse as documented."""
     content: JsonObject = {"role": "model", "parts": list(parts)}
     candidate: JsonObject = {"content": content, "index": 0}

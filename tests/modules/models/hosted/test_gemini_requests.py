@@ -18,7 +18,7 @@ asked_body, gemini = GEMINI.asked_body, GEMINI.open
 
 async def test_the_stable_prefix_is_the_system_message() -> None:
     body = await asked_body(ModelRequest("decision", "You plan.Add 1", prefix_characters=9))
-    assert body["systemInstruction"] == {"role": "user", "parts": [{"text": "You plan."}]}
+    assert body["systemInstruction"] == {"parts": [{"text": "You plan."}]}
     assert body["contents"] == [{"role": "user", "parts": [{"text": "Add 1"}]}]
     all_prefix = await asked_body(ModelRequest("decision", "You plan.", prefix_characters=9))
     assert "systemInstruction" not in all_prefix
@@ -34,7 +34,7 @@ async def test_images_go_before_the_text() -> None:
         {
             "role": "user",
             "parts": [
-                {"inlineData": {"data": "iVBORw==", "mime_type": "image/png"}},
+                {"inlineData": {"data": "iVBORw==", "mimeType": "image/png"}},
                 {"text": "What is it?"},
             ],
         }
@@ -53,11 +53,11 @@ async def test_a_schema_is_held_to() -> None:
 @pytest.mark.parametrize(
     ("model", "effort", "expected"),
     [
-        ("gemini-2.5-flash", "off", {"temperature": 0.0, "thinking_budget": 0}),
-        ("gemini-2.5-flash", "medium", {"temperature": 0.0, "thinking_budget": 8192, "shown": 1}),
-        ("gemini-3.8-flash", "high", {"thinking_level": "HIGH", "shown": 1}),
-        ("gemini-3.5-flash-lite", "off", {"thinking_level": "MINIMAL"}),
-        ("gemini-flash-latest", "off", {"thinking_level": "MINIMAL"}),
+        ("gemini-2.5-flash", "off", {"temperature": 0.0, "thinkingBudget": 0}),
+        ("gemini-2.5-flash", "medium", {"temperature": 0.0, "thinkingBudget": 8192, "shown": 1}),
+        ("gemini-3.8-flash", "high", {"thinkingLevel": "HIGH", "shown": 1}),
+        ("gemini-3.5-flash-lite", "off", {"thinkingLevel": "MINIMAL"}),
+        ("gemini-flash-latest", "off", {"thinkingLevel": "MINIMAL"}),
     ],
 )
 async def test_each_generation_thinks_in_its_own_terms(
@@ -68,7 +68,7 @@ async def test_each_generation_thinks_in_its_own_terms(
     assert isinstance(config, dict)
     thinking = config["thinkingConfig"]
     assert isinstance(thinking, dict)
-    shown = {"shown": 1} if thinking.pop("include_thoughts", None) else {}
+    shown = {"shown": 1} if thinking.pop("includeThoughts", None) else {}
     rest = {key: value for key, value in config.items() if key != "thinkingConfig"}
     assert {**rest, **thinking, **shown} == expected
 
@@ -76,9 +76,9 @@ async def test_each_generation_thinks_in_its_own_terms(
 @pytest.mark.parametrize(
     ("model", "effort", "least"),
     [
-        ("gemini-2.5-pro", "off", {"thinking_budget": 128}),
-        ("gemini-3.7-flash", "off", {"thinking_level": "LOW"}),
-        ("gemini-3-pro-preview", "medium", {"thinking_level": "HIGH", "include_thoughts": True}),
+        ("gemini-2.5-pro", "off", {"thinkingBudget": 128}),
+        ("gemini-3.7-flash", "off", {"thinkingLevel": "LOW"}),
+        ("gemini-3-pro-preview", "medium", {"thinkingLevel": "HIGH", "includeThoughts": True}),
         ("gemini-2.0-flash", "low", None),
     ],
 )

@@ -15,6 +15,7 @@ from core.ports import (
 )
 from core.turn import Usage
 from core.values import Json, JsonObject
+from modules.models.hosted.model import sees_images
 from modules.models.hosted.openai_reply import (
     WITHHELD,
     OpenAIReply,
@@ -24,7 +25,6 @@ from modules.models.http.errors import ServiceErrors
 from modules.models.http.json_text import ARGUMENT_CHARACTERS_MAX
 from modules.models.http.reply import ServiceReply
 from modules.models.serving.watched import MAX_NATIVE_CALLS
-from modules.models.vision_names import sees_images
 from tests.modules.models.http.chat_server import ADVICE, chunk, counted, whole
 from tests.modules.models.http.chat_server import call_piece as piece
 

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import ModelUnavailable
-from modules.models.http.client import Body
 from modules.models.http.errors import ServiceErrors
 from modules.models.http.reply import EVENT_BYTES_MAX, JSON_BODY_BYTES_MAX, ServiceReply
 from tests.modules.models.http.chat_server import (
@@ -167,10 +166,7 @@ async def cut_events(pieces: list[bytes]) -> list[bytes]:
             yield piece
 
     errors = ServiceErrors("model x", "http://x", ADVICE, None, 1)
-    response = httpx2.Response(200, content=body())
-    assert isinstance(response.stream, httpx2.AsyncByteStream)
-    response.stream = Body(response.stream, errors)
-    return await events(ServiceReply(response, errors))
+    return await events(ServiceReply(httpx2.Response(200, content=body()), errors))
 
 
 @settings(max_examples=20)

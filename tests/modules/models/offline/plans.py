@@ -170,7 +170,7 @@ class Outcome:
 
 
 class Bench:
-    """Tools of plain Python behind the `tools` and `mcp` of a plan; records every call."""
+    """Tools of plain Python behind the `tools` of a plan; records every call."""
 
     def __init__(
         self,
@@ -206,7 +206,7 @@ class Bench:
                     setattr(place, server, types.SimpleNamespace())
                 place = getattr(place, server)
             setattr(place, name, self._function(tool))
-        return {"tools": tools, "mcp": types.SimpleNamespace(call_tool=self._call_tool)}
+        return {"tools": tools}
 
     def _function(self, tool: ToolSpec) -> Callable[..., object]:
         async def function(*args: Json, **kwargs: Json) -> Json:
@@ -217,11 +217,6 @@ class Bench:
             return self.call(tool, tool.bind(args, kwargs))
 
         return function
-
-    async def _call_tool(self, name: str, arguments: JsonObject) -> object:
-        value = self.call(self.catalog.resolve(name), arguments)
-        block = types.SimpleNamespace(type="text", text=json.dumps({"result": value}))
-        return types.SimpleNamespace(content=[block])
 
     def inputs(self, request: str, **changes: Any) -> DecisionInputs:  # any field of the inputs
         """Decision inputs for a request, with these fields changed."""

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from core.turn import ExplorationMode, PlanningMode, PlanStyle
+from core.turn import ExplorationMode, PlanningMode
 from tests.modules.models.offline.plans import MATH_TOOLS, Bench, history
 
 CODES = "strings_to_chars_to_int"
@@ -186,24 +186,18 @@ STRATEGIES: list[tuple[PlanningMode, ExplorationMode]] = [
     ("exploratory", "sequential"),
 ]
 
-STYLES: list[PlanStyle] = ["tools", "mcp"]
-
 
 @pytest.mark.parametrize(("request_text", "answer", "called"), ANSWERED)
-async def test_a_request_gives_its_answer_by_these_tools_in_every_strategy_and_style(
+async def test_a_request_gives_its_answer_by_these_tools_in_every_strategy(
     request_text: str, answer: str, called: list[str]
 ) -> None:
     for planning, exploration in STRATEGIES:
-        for style in STYLES:
-            outcome = await Bench().run(
-                request_text,
-                planning_mode=planning,
-                exploration_mode=exploration,
-                plan_style=style,
-            )
-            found = sorted(outcome.called) if planning == "exploratory" else outcome.called
-            expected = sorted(called) if planning == "exploratory" else called
-            assert (outcome.answer, found) == (answer, expected), (exploration, outcome.text)
+        outcome = await Bench().run(
+            request_text, planning_mode=planning, exploration_mode=exploration
+        )
+        found = sorted(outcome.called) if planning == "exploratory" else outcome.called
+        expected = sorted(called) if planning == "exploratory" else called
+        assert (outcome.answer, found) == (answer, expected), (exploration, outcome.text)
     without_tools = await Bench(()).run(request_text)
     assert (without_tools.answer, without_tools.called) == (answer, []), without_tools.text
 
@@ -297,17 +291,6 @@ async def test_the_plan_reads_as_a_person_would_write_it() -> None:
         '    return f"FINAL_ANSWER: {total}"\n'
     )
     assert ast.parse(outcome.text)
-
-
-async def test_the_mcp_style_has_the_form_of_the_mission() -> None:
-    outcome = await Bench().run("add 1 and 2", plan_style="mcp")
-    assert outcome.text == (
-        "import json\n\n"
-        "async def solve():\n"
-        '    result = await mcp.call_tool(\'add\', {"input": {"a": 1, "b": 2}})\n'
-        '    total = json.loads(result.content[0].text)["result"]\n'
-        '    return f"FINAL_ANSWER: {total}"\n'
-    )
 
 
 async def test_a_refusal_names_a_server_that_is_down() -> None:

@@ -5,7 +5,7 @@ import pytest
 from core.ports import ModelRequest, PerceptionInputs
 from core.run.answer import with_sources
 from core.tools.spec import ToolSpec
-from core.turn import FINAL_ANSWER, FURTHER_PROCESSING, PlanStyle
+from core.turn import FINAL_ANSWER, FURTHER_PROCESSING
 from core.values import Json, JsonObject
 from modules.models.offline.planner import perceive
 from tests.modules.models.offline.plans import (
@@ -76,11 +76,10 @@ def bench(found: str = FOUND, *more: ToolSpec) -> Bench:
     return Bench(tools, {**MATH_FUNCTIONS, **answers})
 
 
-async def ask(request: str, found: str = FOUND, style: PlanStyle = "tools") -> Outcome:
-    return await bench(found).run(request, plan_style=style)
+async def ask(request: str, found: str = FOUND) -> Outcome:
+    return await bench(found).run(request)
 
 
-@pytest.mark.parametrize("style", ["tools", "mcp"])
 @pytest.mark.parametrize(
     ("request_text", "query", "answer"),
     [
@@ -103,9 +102,9 @@ async def ask(request: str, found: str = FOUND, style: PlanStyle = "tools") -> O
     ],
 )  # fmt: skip
 async def test_the_sentence_that_answers_is_quoted_with_its_source(
-    request_text: str, query: str, answer: str, style: PlanStyle
+    request_text: str, query: str, answer: str
 ) -> None:
-    outcome = await ask(request_text, style=style)
+    outcome = await ask(request_text)
     assert outcome.calls == (("search_stored_documents", {"query": query}),), outcome.text
     assert outcome.answer == answer
 

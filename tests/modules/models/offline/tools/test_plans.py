@@ -6,7 +6,7 @@ import pytest
 
 from core.ports import ModelRequest, PerceptionInputs
 from core.tools.catalog import ToolCatalog
-from core.turn import Attempt, Plan, PlanFailure, PlanStyle, ToolCall
+from core.turn import Attempt, Plan, PlanFailure, ToolCall
 from core.values import JsonObject
 from modules.models.offline.planner import OfflineModel
 from modules.models.serving.watched import collect_reply
@@ -120,11 +120,10 @@ async def test_endings_by_the_hundred_are_read_in_no_time(filler: str) -> None:
          {"query": "cats", "max_results": 3}),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("style", ["tools", "mcp"])
 async def test_a_tool_is_found_by_words_and_its_arguments_filled(
-    request_text: str, tool: str, arguments: JsonObject | None, style: PlanStyle
+    request_text: str, tool: str, arguments: JsonObject | None
 ) -> None:
-    outcome = await bench().run(request_text, plan_style=style)
+    outcome = await bench().run(request_text)
     if arguments is None:
         assert outcome.declined
         return
@@ -190,10 +189,9 @@ async def test_two_tools_that_fit_alike_are_both_named() -> None:
 async def test_a_shared_name_is_called_by_its_server() -> None:
     other = wrapped("abacus", "add", "Add two numbers.", {"x": NUMBER, "y": NUMBER})
     bench = Bench((*MATH_TOOLS, other))
-    for style, written in (("tools", "tools.math.add("), ("mcp", "'math.add'")):
-        outcome = await bench.run("add 5 and 7", plan_style=style)
-        assert outcome.answer == "12"
-        assert written in outcome.text
+    outcome = await bench.run("add 5 and 7")
+    assert outcome.answer == "12"
+    assert "tools.math.add(" in outcome.text
 
 
 async def test_a_tool_of_the_right_name_with_other_parameters_is_not_taken_for_arithmetic() -> None:

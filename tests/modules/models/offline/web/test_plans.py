@@ -18,7 +18,6 @@ from core.turn import (
     Attempt,
     Plan,
     PlanFailure,
-    PlanStyle,
     RunOutcome,
     ToolCall,
 )
@@ -56,7 +55,6 @@ OF_OTTERS = f"({OTTERS_URL}, under The river otter)"
 OF_FERRY = f"({FERRY_URL}, under Ferry)"
 
 
-@pytest.mark.parametrize("style", ["tools", "mcp"])
 @pytest.mark.parametrize(
     ("request_text", "calls", "answer"),
     [
@@ -72,18 +70,15 @@ OF_FERRY = f"({FERRY_URL}, under Ferry)"
     ],
 )  # fmt: skip
 async def test_results_and_texts_are_given_as_they_are(
-    request_text: str, calls: list[tuple[str, JsonObject]], answer: str, style: PlanStyle
+    request_text: str, calls: list[tuple[str, JsonObject]], answer: str
 ) -> None:
-    outcome = await web_bench().run(request_text, plan_style=style)
+    outcome = await web_bench().run(request_text)
     assert outcome.calls == tuple(calls), outcome.text
     assert outcome.answer == answer
 
 
-@pytest.mark.parametrize("style", ["tools", "mcp"])
-async def test_a_summary_quotes_the_sentences_that_say_most_in_their_order(
-    style: PlanStyle,
-) -> None:
-    outcome = await web_bench().run(f"summarise {OTTERS_URL}", plan_style=style)
+async def test_a_summary_quotes_the_sentences_that_say_most_in_their_order() -> None:
+    outcome = await web_bench().run(f"summarise {OTTERS_URL}")
     assert outcome.called == [DOWNLOAD]
     assert outcome.answer.splitlines() == [
         f"“The river otter is a mammal that lives along rivers and lakes.” {OF_OTTERS}",
@@ -106,7 +101,6 @@ async def test_a_summary_says_nothing_twice() -> None:
     assert outcome.answer.count("was painted in the colour") == 1
 
 
-@pytest.mark.parametrize("style", ["tools", "mcp"])
 @pytest.mark.parametrize(
     ("request_text", "answer"),
     [
@@ -119,10 +113,8 @@ async def test_a_summary_says_nothing_twice() -> None:
         (f"does {FERRY_URL} mention children?", f"“Children under six travel free.” {OF_FERRY}"),
     ],
 )  # fmt: skip
-async def test_a_page_answers_with_its_sentences(
-    request_text: str, answer: str, style: PlanStyle
-) -> None:
-    outcome = await web_bench().run(request_text, plan_style=style)
+async def test_a_page_answers_with_its_sentences(request_text: str, answer: str) -> None:
+    outcome = await web_bench().run(request_text)
     assert outcome.called == [DOWNLOAD]
     assert outcome.answer == answer
 
@@ -268,7 +260,7 @@ async def test_the_longest_plans_are_not_too_long_for_the_sandbox() -> None:
         f"according to {url[:900]}, when did the {'harbours and boats of old masters ' * 8} open?",
         f"search the web for {'harbours ' * 35}and summarise the first result",
     ):
-        inputs = web_bench().inputs(request, plan_style="mcp")
+        inputs = web_bench().inputs(request)
         reply = await offline_reply(ModelRequest("decision", "", inputs))
         assert not reply.declined, reply.text
         assert len(reply.text.encode()) < SandboxLimits().source_bytes
@@ -317,12 +309,10 @@ class _Web(FakeDispatcher):
             return text_result("The page is not there (status 404).", is_error=True)
 
 
-async def _run(
-    request: str, sandbox: Sandbox, style: PlanStyle = "tools"
-) -> tuple[RunOutcome, list[str]]:
+async def _run(request: str, sandbox: Sandbox) -> tuple[RunOutcome, list[str]]:
     """A run of the real loop with the real sandbox, and the tools that it called."""
     web, planner = _Web(), _Planner("offline")
-    chosen = profile(StrategyProfile(plan_style=style, max_lifelines_per_step=1))
+    chosen = profile(StrategyProfile(max_lifelines_per_step=1))
     context = AgentContext(
         request,
         "2026/11/22/session-1-abcdef",
@@ -344,7 +334,7 @@ async def _ignore(_: Event) -> None:
 async def test_the_real_loop_runs_these_plans_in_the_sandbox() -> None:
     async with Sandbox() as sandbox:
         outcome, called = await _run(
-            "search the web for otters and summarise the first result", sandbox, "mcp"
+            "search the web for otters and summarise the first result", sandbox
         )
         assert called == [SEARCH, DOWNLOAD]
         direct = await web_bench().run(f"summarise {OTTERS_URL}")

@@ -4,8 +4,15 @@ import time
 
 import pytest
 
-from modules.models.offline.web.pages import PageQuestion, PageSummary, PageText, page_request
-from modules.models.offline.web.searches import SearchThenRead, WebSearch, search_request
+from modules.models.offline.web.requests import (
+    PageQuestion,
+    PageSummary,
+    PageText,
+    SearchThenRead,
+    WebSearch,
+    page_request,
+    search_request,
+)
 
 URL = "https://en.wiki.example/wiki/Mercury_(planet)?a=1&b=%2F"
 
