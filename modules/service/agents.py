@@ -35,8 +35,6 @@ from core.events import (
     ToolCallStarted,
 )
 from core.mcp.hooks import Question, Reply
-from core.provenance.known import provenance_policy
-from core.provenance.permissions import Permissions
 from core.session import MultiMCP
 from core.team.graph import TaskGraph
 from core.tools.catalog import ToolCatalog
@@ -333,28 +331,24 @@ class AgentConversation:
         self.questions = asked
         self.conversation = Conversation(
             profile,
+            places,
             agent.model.again(),
             agent.dispatcher,
             sandbox,
-            profile.memory_folder(places.home),
             self.hear,
             session_id,
             setting.redactor,
             None if asked is None else asked.ask_back,
-            provenance_policy(profile, agent.servers.specs, places, setting.approve),
             None if asked is None else asked.allow,
-            profile.document_folders(places.home),
-            memory_server_id(agent.servers.specs, places.root),
+            setting.approve,
             replace(
                 demands or Demands(),
                 timeout_seconds=setting.run_seconds,
                 timeout_origin=RUN_BOUND,
             ),
-            Permissions(places.permissions_file, profile.agent.id, setting.redactor, log.warning),
             setting.guide,
             TeamEntry(agent.named_model, None if asked is None else asked.ask_for, places.home),
             setting.files_in,
-            places.home,
             owns_parts=False,
             has_commands=False,
         )

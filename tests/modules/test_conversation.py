@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from config.settings import ROOT, Places
 from core.errors import ExitCode
 from core.events import Event, RunStarted
 from core.run.execution import ExecutionContext, begin, current, working
@@ -26,7 +27,7 @@ async def test_each_run_has_a_trace_that_its_door_may_give(tmp_path: Path) -> No
             events.append(event)
 
     model = ModelManager(ScriptedModel([PLAN] * 3))
-    parts = profile(), model, MultiMCP([]), Sandbox(), tmp_path, hear
+    parts = profile(), Places(ROOT, tmp_path), model, MultiMCP([]), Sandbox(), hear
     async with Conversation(*parts) as talk:
         own = await talk.ask("do it")
         given = await talk.ask("do it", execution=begin(user="ada"))

@@ -126,12 +126,11 @@ async def test_the_words_beside_a_no_stand_in_the_next_plans_prompt(tmp_path: Pa
     model = ScriptedModel([f"async def solve():\n    {body}" for body in plans])
     talk = Conversation(
         profile(),
+        Places(ROOT, tmp_path),
         ModelManager(model),
         MultiMCP([server("able")]),
         Sandbox(),
-        tmp_path,
         nobody,
-        policy=ProvenancePolicy(),
         ask_leave=asking(Person("ask for the port instead"), tmp_path),
     )
     async with talk:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from config.settings import ROOT, Places
 from core.base.memory.facts import FACTS_FILE
 from core.base.redaction import Redactor
 from core.errors import UsageError
@@ -79,7 +80,7 @@ async def test_a_later_session_is_told_what_an_earlier_one_was(tmp_path: Path) -
         script = ScriptedModel([ANSWER])
         model = ModelManager(script)
         async with Conversation(
-            profile(), model, MultiMCP([]), Sandbox(), tmp_path, listener
+            profile(), Places(ROOT, tmp_path), model, MultiMCP([]), Sandbox(), listener
         ) as talk:
             await talk.ask(request)
         prompts.append(script.requests[-1].prompt)
@@ -87,7 +88,7 @@ async def test_a_later_session_is_told_what_an_earlier_one_was(tmp_path: Path) -
     assert notices == ["remembered: I'm vegetarian"]
     assert "The user has told before" in prompts[1]
     assert "- I'm vegetarian (" in prompts[1]
-    (fact,) = json.loads((tmp_path / FACTS_FILE).read_text())["facts"]
+    (fact,) = json.loads((profile().memory_folder(tmp_path) / FACTS_FILE).read_text())["facts"]
     assert fact["session_id"].count("/") == 3
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from config.schema import AgentProfile, MemorySection, StrategyProfile
 from config.servers import ServerSpec
+from config.settings import ROOT, Places
 from core.dispatch.known_tools import ToolCache
 from core.events import Event
 from core.session import MultiMCP
@@ -50,9 +51,8 @@ async def prompts(home: Path, of: AgentProfile, *plans: str) -> list[str]:
     schema: JsonObject = {"type": "object", "properties": {}}
     cache.store(spec, [ToolSpec("shop", "find", "Finds things.", schema)])
     script = ScriptedModel({"decision": [*plans]})
-    folder = of.memory_folder(home)
-    dispatcher = MultiMCP([spec], cache=cache)
-    talk = Conversation(of, ModelManager(script), dispatcher, Sandbox(), folder, nobody)
+    parts = ModelManager(script), MultiMCP([spec], cache=cache), Sandbox()
+    talk = Conversation(of, Places(ROOT, home), *parts, nobody)
     async with talk:
         outcome = await talk.ask("find 12")
     assert outcome.answer == "12"

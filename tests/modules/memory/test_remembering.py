@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from config.schema import MemorySection
+from config.settings import ROOT, Places
 from core.events import Event
 from core.session import MultiMCP
 from modules.conversation import Conversation
@@ -24,11 +25,10 @@ async def nobody(_: Event) -> None:
     """Hear an event."""
 
 
-def conversation(
-    script: ScriptedModel, folder: Path, session_id: str | None = None
-) -> Conversation:
+def conversation(script: ScriptedModel, home: Path, session_id: str | None = None) -> Conversation:
     model = ModelManager(script)
-    return Conversation(SMALL, model, MultiMCP([]), Sandbox(), folder, nobody, session_id)
+    places = Places(ROOT, home)
+    return Conversation(SMALL, places, model, MultiMCP([]), Sandbox(), nobody, session_id)
 
 
 async def test_a_session_that_outgrows_the_prompt_goes_on_with_notes(tmp_path: Path) -> None:

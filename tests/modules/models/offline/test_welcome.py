@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from config.settings import ROOT, Places
 from core.dispatch.hooks import ServerStatus
 from core.events import Event
 from core.session import MultiMCP
@@ -96,7 +97,7 @@ async def test_no_planner_is_asked_and_nothing_is_kept(tmp_path: Path) -> None:
 
     model = ModelManager(ScriptedModel({}))
     conversation = Conversation(
-        profile(), model, MultiMCP([]), Sandbox(), tmp_path / "memory", hear
+        profile(), Places(ROOT, tmp_path), model, MultiMCP([]), Sandbox(), hear
     )
     async with conversation:
         outcome = await conversation.ask("what can you do?")
