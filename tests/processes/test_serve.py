@@ -410,7 +410,7 @@ def test_clients_that_say_nothing_do_not_shut_others_out(serve: Serve, tmp_path:
     assert service.end() == 0
 
 
-def test_nonsense_gets_a_refusal(serve: Serve, tmp_path: Path) -> None:
+def test_nonsense_is_no_bug(serve: Serve, tmp_path: Path) -> None:
     service = serve(*without_servers(tmp_path))
     url = httpx2.URL(service.url)
     assert url.port is not None
@@ -432,7 +432,7 @@ def test_nonsense_gets_a_refusal(serve: Serve, tmp_path: Path) -> None:
                 pass
     assert service.client().get("/health").status_code == 200
     assert service.end() == 0
-    assert len(service.stderr.splitlines()) <= 2, service.stderr
+    assert len(service.stderr.splitlines()) <= 4, service.stderr
 
 
 def test_a_home_that_is_no_folder_is_told(tmp_path: Path) -> None:
