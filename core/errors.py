@@ -21,7 +21,10 @@ because a call site inside the dispatcher has no other way to say "not sent". Ev
 is not a `CortexError` is a bug of ours.
 """
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from core.base.frozen import frozen
@@ -136,6 +139,19 @@ class ToolTimeout(ServerError):
 
 class StorageError(WorldError):
     """Session memory, or what was spent of budgets, can't be read or written."""
+
+
+@contextmanager
+def storing(file: Path | None) -> Generator[None]:
+    """Around what writes a file: what the system says against it is told as our error.
+
+    Raises:
+        StorageError: the file can't be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{file} can't be written: {error.strerror or error}") from error
 
 
 class SandboxUnavailable(WorldError):

@@ -135,7 +135,8 @@ class ProvenanceGuard:
 
     def _doubts(self, tool: ToolSpec, arguments: JsonObject) -> Sequence[Doubt]:
         """The first doubts about a call."""
-        policy, texts = self.known.policy, [*texts_of(tool, arguments)]
+        policy = self.known.policy
+        texts = [*texts_of(tool, arguments)] if _may_hold_text(tool, arguments) else []
         if (
             not texts
             and policy.approvals != "always"
@@ -220,6 +221,16 @@ def guard_of(
 ) -> ProvenanceGuard | None:
     """The guard of a run; none where nothing is to be checked."""
     return None if provenance is None else ProvenanceGuard(provenance, catalog, words)
+
+
+def _may_hold_text(tool: ToolSpec, arguments: JsonObject) -> bool:
+    """Whether there is more than numbers under plain names, so that what they are for matters."""
+    wrapper = tool.wrapper
+    inner = arguments[wrapper] if wrapper is not None and {*arguments} == {wrapper} else arguments
+    return not isinstance(inner, dict) or any(
+        isinstance(value, str | list | dict) or not name.isidentifier()
+        for name, value in inner.items()
+    )
 
 
 def _digest(tool: ToolSpec, arguments: JsonObject) -> str:

@@ -17,10 +17,10 @@ from core.tools.spec import ToolSpec
 from core.turn import ToolCall
 from core.values import JsonObject
 from modules.cli.call_arguments import read_input, read_pairs
+from modules.cli.composition import opened
 from modules.cli.mcp_list import NOTHING_CONFIGURED
 from modules.cli.parser import command_parser, read_words, seconds
 from modules.cli.result_output import call_document, result_text, write_output
-from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Options, Surroundings
 from modules.planning.prompt.stubs import tool_signature
 from modules.terminal.progress import Progress
@@ -64,7 +64,7 @@ def parse(words: Sequence[str], program: str) -> Options:
         help=f"how long the call may take (as configured, else {CALL_TIMEOUT_SECONDS:g})",
     )
     parser.set_defaults(run=call)
-    found = read_words(parser, words, is_mixed=True)
+    found = read_words(parser, words)
     if found.input is not None and found.pairs:
         parser.error("arguments come from --input or as key=value pairs, not both")
     if (odd := next((pair for pair in found.pairs if "=" not in pair), None)) is not None:
@@ -96,11 +96,10 @@ async def _call(given: JsonObject | None, around: Surroundings) -> ExitCode:
     name: str = options.tool
     limit_seconds: float | None = options.timeout
     specs, unknown = _choose(name, around)
-    display = display_for(around)
     if unknown:
         around.remark("mcp", f"tools not known yet, and so not looked at: {', '.join(unknown)}")
     limited = [_with_timeout(spec, limit_seconds) for spec in specs]
-    async with opened(limited, around, display, tries_all=len(specs) == 1) as dispatcher:
+    async with opened(limited, around, tries_all=len(specs) == 1) as (dispatcher, display):
         try:
             await dispatcher.initialize()
             tool = await _find(name, dispatcher)
@@ -125,11 +124,7 @@ def _choose(name: str, around: Surroundings) -> tuple[Sequence[ServerSpec], Sequ
     if dot:
         for spec in servers.everyone:
             if plan_name(spec.id) == plan_name(prefix):
-                if spec in servers.disabled:
-                    raise UsageError(
-                        f"server '{spec.id}' is disabled {spec.origin}; enable it there"
-                    )
-                return [spec], ()
+                return [around.enabled(spec)], ()
     cache = ToolCache(around.places.cache)
     known = {spec.id: cache.load(spec) for spec in servers.specs}
     owners = [

@@ -28,6 +28,7 @@ from modules.cli.parser import (
     add_source_options,
     looks_like_option,
     seconds,
+    whole_number,
     with_graph_files,
 )
 from modules.cli.surroundings import Options, Run, Surroundings
@@ -129,6 +130,8 @@ OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
 """What stdout gets: the bare answer, one object a request, or an object for each event too."""
 
 _OUTPUT_FORMATS: dict[str, OutputFormat] = {name: name for name in get_args(OutputFormat)}
+
+TOKENS_MAX: Final = 10**12 - 1
 
 STEPS_MAX: Final = 50
 """As `strategy.max_steps` of a profile."""
@@ -239,17 +242,11 @@ def _leading_options(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     before, behind = _parted(argv)
     if not before or not before[0].startswith("-"):
         return [], [*argv]
-    parser = OptionsParser(add_help=False, allow_abbrev=False)
-    add_request_options(parser)
+    parser = request_options("", add_help=False)
     parser.add_argument("rest", nargs=argparse.REMAINDER)
     found, unknown = parser.parse_known_args(before)
     end = 0 if unknown else len(before) - len(found.rest)
     return before[:end], [*before[end:], *behind]
-
-
-def _gives_request(options: Sequence[str]) -> bool:
-    """Whether one of the options that a command line begins with is the request itself."""
-    return any(option.startswith("--prompt=") for option in options)
 
 
 def _parted(argv: Sequence[str]) -> tuple[list[str], Sequence[str]]:
@@ -264,17 +261,10 @@ def _with_prompts_joined(words: Sequence[str]) -> Iterator[str]:
     for word in left:
         if word not in _PROMPT_OPTIONS:
             yield word
-        elif (request := next(left, None)) is None or request in _all_options():
+        elif (request := next(left, None)) is None or request in request_options("").option_names:
             yield from (each for each in (word, request) if each is not None)
         else:
             yield f"--prompt={request}"
-
-
-def _all_options() -> frozenset[str]:
-    """Every option of a request, as it is written."""
-    parser = OptionsParser(allow_abbrev=False)
-    add_request_options(parser)
-    return parser.option_names
 
 
 def _dollars(text: str) -> float:
@@ -285,24 +275,6 @@ def _dollars(text: str) -> float:
     if not 0 < amount < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is no amount above 0, such as 0.05")
     return amount
-
-
-def _tokens(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 12 or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0, such as 20000")
-    return int(text)
-
-
-def _steps(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:9]) <= STEPS_MAX:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {STEPS_MAX}")
-    return int(text)
-
-
-def _seed(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 10 or int(text) > SEED_MAX:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 to {SEED_MAX}")
-    return int(text)
 
 
 def _tool_names(text: str) -> list[str]:
@@ -365,7 +337,10 @@ def add_request_options(parser: OptionsParser) -> None:
         "--max-cost", metavar="USD", type=_dollars, help="what the request may cost, in US dollars"
     )
     parser.add_argument(
-        "--max-tokens", metavar="N", type=_tokens, help="tokens that it may use, read and written"
+        "--max-tokens",
+        metavar="N",
+        type=whole_number(1, TOKENS_MAX, "whole number above 0, such as 20000"),
+        help="tokens that it may use, read and written",
     )
     add_source_options(parser)
     add_approve_option(parser)
@@ -413,7 +388,10 @@ def add_request_options(parser: OptionsParser) -> None:
         "and may repair it once; else there is no answer",
     )
     parser.add_argument(
-        "--max-steps", metavar="N", type=_steps, help="steps that the request may take (1 to 50)"
+        "--max-steps",
+        metavar="N",
+        type=whole_number(1, STEPS_MAX),
+        help=f"steps that the request may take (1 to {STEPS_MAX})",
     )
     parser.add_argument(
         "--timeout",
@@ -435,7 +413,7 @@ def add_request_options(parser: OptionsParser) -> None:
     parser.add_argument(
         "--seed",
         metavar="N",
-        type=_seed,
+        type=whole_number(0, SEED_MAX),
         help="have the model draw with this seed, where it takes one (see docs/models.md)",
     )
     beside = parser.add_mutually_exclusive_group()
@@ -463,7 +441,8 @@ def find_command(argv: Sequence[str], program: str = "agent.py") -> list[str] | 
         SystemExit: code 2 with a message on stderr, where an option before it lacks its value.
     """
     options, words = _leading_options(argv)
-    if not words or words[0] == END_OF_OPTIONS or _gives_request(options):
+    is_given = any(option.startswith("--prompt=") for option in options)
+    if not words or words[0] == END_OF_OPTIONS or is_given:
         return None
     if looks_like_option(words[0]):
         return _behind_its_option(words, program)
@@ -478,9 +457,9 @@ def find_command(argv: Sequence[str], program: str = "agent.py") -> list[str] | 
     return None
 
 
-def request_options(program: str) -> OptionsParser:
+def request_options(program: str, *, add_help: bool = True) -> OptionsParser:
     """A parser of a request's options alone."""
-    parser = OptionsParser(prog=program, allow_abbrev=False)
+    parser = OptionsParser(prog=program, add_help=add_help, allow_abbrev=False)
     add_request_options(parser)
     return parser
 

@@ -30,7 +30,7 @@ def parse(words: Sequence[str], program: str) -> Options:
     parser = command_parser(program, "completion", _HELP)
     parser.add_argument("shell", metavar="SHELL", choices=_SHELLS, help=", ".join(_SHELLS))
     parser.set_defaults(run=print_script, program=program)
-    return read_words(parser, words, is_mixed=True)
+    return read_words(parser, words)
 
 
 def print_script(around: Surroundings) -> ExitCode:

@@ -3,8 +3,8 @@
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from core.provenance.guard import AskLeave, Leave
 from core.provenance.known import ProvenancePolicy
 from core.provenance.permissions import Permission, Permissions
 from core.session import MultiMCP
+from modules.cli.surroundings import Surroundings
 from modules.planning.guidance.guide import Guide
 from modules.planning.guidance.project import GuidanceText
 from modules.terminal.asking.dialogue import Dialogue, HeldStream
@@ -91,24 +92,6 @@ def _is_typed(stdin: TextIO | None) -> bool:
     return stdin is not None and not stdin.closed and stdin.isatty()
 
 
-@frozen
-class ServerAccess:
-    """How one run treats its servers.
-
-    `allow_tool_changes` accepts definitions that have changed. `use_cached_tools` is off for
-    those who want to see servers start; what they list is still kept. `on_notice` hears what
-    the progress display would tell otherwise. `while_asking` is entered while the user is asked
-    something. `tries_all` is for those who name the servers themselves: one that failed to start
-    before is tried all the same.
-    """
-
-    allow_tool_changes: bool = False
-    use_cached_tools: bool = True
-    on_notice: Callable[[str], Awaitable[None]] | None = None
-    while_asking: Callable[[], AbstractContextManager[None]] = nullcontext
-    tries_all: bool = False
-
-
 class _FreshListings(ToolCache):
     """Keeps what servers list for others, and knows nothing itself."""
 
@@ -120,12 +103,21 @@ def build_dispatcher(
     specs: Sequence[ServerSpec],
     places: Places,
     display: Display,
-    access: ServerAccess,
+    *,
     spawned: Mapping[str, SpawnedServer] | None = None,
+    allow_tool_changes: bool = False,
+    use_cached_tools: bool = True,
+    tries_all: bool = False,
+    on_notice: Callable[[str], Awaitable[None]] | None = None,
+    while_asking: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> MultiMCP:
     """A dispatcher over these servers that tells `display` and asks at the terminal.
 
-    `spawned` are servers that run already.
+    `spawned` are servers that run already. `allow_tool_changes` accepts definitions that have
+    changed. `use_cached_tools` is off for those who want to see servers start; what they list is
+    still kept. `tries_all` is for those who name the servers themselves: one that failed to start
+    before is tried all the same. `on_notice` hears what the progress display would tell otherwise.
+    `while_asking` is entered while the user is asked something.
 
     Raises:
         ConfigurationError: two servers have the same id.
@@ -145,26 +137,26 @@ def build_dispatcher(
     async def ask(question: Question) -> Reply:
         if questions is None:
             return unanswered(question, progress.say)
-        with access.while_asking():
+        with while_asking():
             return await questions.ask(question)
 
     async def approve(changes: Sequence[ToolChange]) -> bool:
         if questions is None:
             return False
-        with access.while_asking():
+        with while_asking():
             return await questions.approve(changes)
 
     told = set[str]()
-    kind = ToolCache if access.use_cached_tools else _FreshListings
+    kind = ToolCache if use_cached_tools else _FreshListings
     dispatcher = MultiMCP(
         specs,
         cache=kind(places.cache),
-        pins=ToolPins(places.pins_file, allow_changes=access.allow_tool_changes),
-        start_failures=StartFailures(places.failures_file, is_heeded=not access.tries_all),
+        pins=ToolPins(places.pins_file, allow_changes=allow_tool_changes),
+        start_failures=StartFailures(places.failures_file, is_heeded=not tries_all),
         log_folder=places.server_logs,
         spawned=spawned,
         hooks=DispatcherHooks(
-            on_notice=access.on_notice or tell_once,
+            on_notice=on_notice or tell_once,
             on_waiting=progress.waiting,
             waiting_for=partial(progress.during, "mcp"),
             on_log=on_log,
@@ -173,6 +165,46 @@ def build_dispatcher(
         ),
     )
     return dispatcher
+
+
+@asynccontextmanager
+async def opened(
+    specs: Sequence[ServerSpec],
+    around: Surroundings,
+    *,
+    use_cached_tools: bool = True,
+    tries_all: bool = False,
+    while_asking: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> AsyncGenerator[tuple[MultiMCP, Display]]:
+    """`build_dispatcher` for the time of one command: each server starts when it is needed.
+
+    The display tells on stderr what happens meanwhile, as loudly as the command line asks. Why a
+    server failed is the caller's to tell (`failures`, `status`).
+    """
+    options = around.options
+    display = open_display(
+        around.stderr, around.redactor, verbose=options.verbose, quiet=options.quiet
+    )
+
+    async def on_notice(text: str) -> None:
+        if not any(text.startswith(str(error)) for error in dispatcher.failures.values()):
+            await display.progress.notice(text)
+
+    dispatcher = build_dispatcher(
+        [replace(spec, start="lazy") for spec in specs],
+        around.places,
+        display,
+        allow_tool_changes=options.allow_tool_changes,
+        use_cached_tools=use_cached_tools,
+        tries_all=tries_all,
+        on_notice=on_notice,
+        while_asking=while_asking,
+    )
+    try:
+        async with dispatcher:
+            yield dispatcher, display
+    finally:
+        display.progress.end_waits()  # its row would stand before what is told of an interruption
 
 
 def asking_leave(

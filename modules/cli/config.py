@@ -11,11 +11,10 @@ from config.schema import AgentProfile, profile_of
 from config.settings import HOME_VARIABLE, Places, SettingsError, read_text
 from config.texts import TextProblem, compose_yaml, load_yaml
 from config.yaml_edit import Raw, value_at, with_value
-from core.base.files import make_private_folder, write_atomically
 from core.base.text import did_you_mean, near_names, one_line
-from core.errors import ExitCode, StorageError, UsageError
+from core.errors import ExitCode, UsageError
 from core.values import Json, JsonObject
-from modules.cli.config_init import add_init_options, initialise
+from modules.cli.config_init import add_init_options, initialise, own_profile, write_profile
 from modules.cli.parser import Action, CommandParser, read_action
 from modules.cli.surroundings import Options, Surroundings
 
@@ -75,9 +74,6 @@ examples:
   agent.py config init
   agent.py config init --yes --documents ~/papers"""
 
-_BACKUP_SUFFIX: Final = ".before"
-"""Of the file as it was before the first change."""
-
 _VALUE_CHARACTERS: Final = 60
 """How much of a value the table shows; `get` and --json have all of it."""
 
@@ -98,42 +94,34 @@ def show(around: Surroundings) -> ExitCode:
     file, redactor = around.profile_file, around.redactor
     around.tell_notes(to_users=True)  # reads the servers, whose secrets are learnt
     text = read_text(file)
-    raw, nodes = _raw(text), compose_yaml(text)
+    raw, nodes = cast("Raw", load_yaml(text)), compose_yaml(text)
     rows: list[JsonObject] = []
     for path, value in _leaves(_document(around.profile), ()):
         is_set = _stands(raw, path)
         line = line_of(nodes, path) if is_set else None
         where = f"{file}:{line}" if is_set else "default"
         rows.append({"key": _dotted(path), "value": redactor.json(value), "from": where})
-    if around.options.json:
-        around.print_json(cast("Json", rows))
-    else:
+    if not around.options.json:
         around.remark("config", f"the profile is {file}")
-        cells = [
-            (
-                str(row["key"]),
-                one_line(_words(row["value"]), _VALUE_CHARACTERS),
-                Path(str(row["from"])).name,
-            )
-            for row in rows
-        ]
-        around.print_table([("KEY", "VALUE", "FROM"), *cells])
-    return ExitCode.ANSWERED
+    cells = [
+        (
+            str(row["key"]),
+            one_line(_words(row["value"]), _VALUE_CHARACTERS),
+            Path(str(row["from"])).name,
+        )
+        for row in rows
+    ]
+    return around.report_rows(cast("Json", rows), [("KEY", "VALUE", "FROM"), *cells])
 
 
 def show_path(around: Surroundings) -> ExitCode:
     """Print which files are read, in which order, and whether they are there."""
-    rows = [
-        {"what": what, "file": str(file), "state": state}
-        for what, file, state in _files(around.places, around.options)
-    ]
-    if around.options.json:
-        around.print_json(cast("Json", rows))
-    else:
-        around.print_table([("WHAT", "FILE", "STATE"), *[tuple(row.values()) for row in rows]])
-        if not around.options.quiet:
-            chosen = HOME_VARIABLE if around.environ.get(HOME_VARIABLE) else "the default"
-            around.remark("config", f"state lies in {around.places.home}, by {chosen}")
+    rows = [(what, str(file), state) for what, file, state in _files(around.places, around.options)]
+    documents: list[Json] = [{"what": w, "file": f, "state": s} for w, f, s in rows]
+    around.report_rows(documents, [("WHAT", "FILE", "STATE"), *rows])
+    if not around.options.json:
+        chosen = HOME_VARIABLE if around.environ.get(HOME_VARIABLE) else "the default"
+        around.remark("config", f"state lies in {around.places.home}, by {chosen}")
     return ExitCode.ANSWERED
 
 
@@ -162,8 +150,7 @@ def get_value(around: Surroundings) -> ExitCode:
     """
     around.tell_notes(to_users=True)  # reads the servers, whose secrets are learnt
     value = around.redactor.json(_found(around.profile, around.options.key))
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return around.report({"key": around.options.key, "value": value}, text)
+    return around.report({"key": around.options.key, "value": value}, _words(value))
 
 
 def set_value(around: Surroundings) -> ExitCode:
@@ -183,27 +170,6 @@ def set_value(around: Surroundings) -> ExitCode:
     value = _found(profile_of(changed, file), options.key)
     told = f"{options.key} is {_words(value)} in {file}"
     return around.report({"key": options.key, "value": value, "file": str(file)}, told)
-
-
-def own_profile(places: Places) -> Path:
-    """Where the user's own profile lies, or will."""
-    return places.home / "config" / "profiles.yaml"
-
-
-def write_profile(file: Path, text: str) -> None:
-    """Replace the file as a whole; what it was before the first change is kept beside it.
-
-    Raises:
-        StorageError: it can't be written.
-    """
-    backup = file.with_name(f"{file.name}{_BACKUP_SUFFIX}")
-    try:
-        make_private_folder(file.parent)
-        if file.exists() and not backup.exists():
-            write_atomically(backup, file.read_bytes())
-        write_atomically(file, text.encode(), keeps_mode=True)
-    except OSError as error:
-        raise StorageError(f"{file}: can't be written: {error.strerror or error}") from error
 
 
 def _changed(text: str, keys: Sequence[str], given: str, file: Path) -> str:
@@ -245,10 +211,6 @@ def _document(profile: AgentProfile) -> JsonObject:
     return cast("JsonObject", profile.model_dump(mode="json"))
 
 
-def _raw(text: str) -> Raw:
-    return cast("Raw", load_yaml(text))
-
-
 def _leaves(value: Json, path: _Path) -> Iterator[tuple[_Path, Json]]:
     """Each value that is no section; elements of lists of sections, one by one."""
     if isinstance(value, dict) and value:
@@ -280,15 +242,13 @@ def _files(places: Places, options: Options) -> Iterator[tuple[str, Path, str]]:
     """What each file is, where it lies, and whether it counts."""
     for what, name in (("profile", "profiles.yaml"), ("models", "models.json")):
         used = places.config_file(name)
-        own, ships = places.home / "config" / name, places.root / "config" / name
-        is_named = what == "profile" and options.profile is not None
-        if is_named:
-            yield what, cast("Path", options.profile), _state(cast("Path", options.profile))
-        for file in dict.fromkeys((own, ships)):
-            if not file.is_file():
-                yield what, file, "not there"
-            else:
-                yield what, file, "passed over" if is_named or file != used else "read"
+        if what == "profile" and options.profile is not None:
+            used = options.profile
+            yield what, used, _state(used)
+        for folder in dict.fromkeys((places.home, places.root)):
+            file = folder / "config" / name
+            is_passed_over = file.is_file() and file != used
+            yield what, file, "passed over" if is_passed_over else _state(file)
     for file in (places.mcp_file, *options.mcp_config):
         yield "servers", file, _state(file)
 

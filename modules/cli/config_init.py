@@ -2,23 +2,23 @@
 
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, TextIO, cast
 
 from config.mcp_file import SECTIONS, add_server
 from config.schema import profile_of
 from config.server_list import server_list
 from config.servers import server_id_of
-from config.settings import SettingsError, read_text
+from config.settings import Places, SettingsError, read_text
 from config.texts import TextProblem, load_commented_json
 from config.yaml_edit import with_value
 from core.base.files import FileTooLarge, make_private_folder, read_regular, write_atomically
 from core.base.frozen import frozen
 from core.base.text import counted
-from core.errors import ExitCode, StorageError, UsageError, UserError
+from core.errors import ExitCode, UsageError, UserError, storing
 from core.values import Json, JsonObject
 from modules.cli.auth import set_key
 from modules.cli.doctor import diagnose
@@ -26,6 +26,7 @@ from modules.cli.parser import CommandParser
 from modules.cli.surroundings import Surroundings
 from modules.model_manager import choose_model
 from modules.models.credentials import USUAL_VARIABLES
+from modules.terminal.streams import typed_answer
 
 OTHERS: Final = (
     ("Claude Desktop", ".config/Claude/claude_desktop_config.json"),
@@ -40,6 +41,9 @@ OTHERS: Final = (
 
 OTHERS_BYTES_MAX: Final = 16 * 1024 * 1024
 """Claude Code keeps more than its configuration in its file."""
+
+_BACKUP_SUFFIX: Final = ".before"
+"""Of a profile as it was before its first change."""
 
 _FOLDERS: Final = ("Documents", "documents", "Dokumente")
 
@@ -85,7 +89,7 @@ def add_init_options(parser: CommandParser) -> None:
     parser.add_argument("--no-servers", action="store_true", help="import no server")
 
 
-def initialise(around: Surroundings, ask: Callable[[str], str] = input) -> ExitCode:
+def initialise(around: Surroundings) -> ExitCode:
     """Propose a profile, and write it where that is wanted; at a terminal it is tried, too.
 
     Raises:
@@ -94,18 +98,18 @@ def initialise(around: Surroundings, ask: Callable[[str], str] = input) -> ExitC
         StorageError: a file can't be written.
     """
     options, places = around.options, around.places
-    file: Path = options.profile or places.home / "config" / "profiles.yaml"
+    file: Path = options.profile or own_profile(places)
     if file.exists():
         raise UsageError(f"{file} is there already; change it with: agent.py config set KEY VALUE")
     around.options.profile = None  # what it begins with is the profile that ships
     home = Path(around.environ.get("HOME") or Path.home())
     proposal = _proposal(around, file, home)
-    is_asked = sys.stdin.isatty() and not options.yes
-    if is_asked:
+    stderr = around.stderr if sys.stdin.isatty() and not options.yes else None
+    if is_asked := stderr is not None:
         around.complaints.tell(proposal.told)
-        proposal = _asked(proposal, ask)
+        proposal = _asked(proposal, stderr)
         if proposal.model.startswith("offline"):
-            _ask_for_key(around, ask)
+            _ask_for_key(around, stderr)
     elif not options.yes:
         return around.report(_document(proposal, is_written=False), _would(proposal))
     _write(around, proposal)
@@ -183,34 +187,36 @@ def _folder(around: Surroundings, home: Path) -> str:
     return str(next((path for path in usual if path.is_dir()), around.profile.documents.folders[0]))
 
 
-def _asked(proposal: Proposal, ask: Callable[[str], str]) -> Proposal:
+def _asked(proposal: Proposal, stderr: TextIO) -> Proposal:
     """The proposal as the person at the terminal wants it.
 
     Raises:
         UsageError: they want none.
     """
     try:
-        folder = ask(f"documents folder [{proposal.folder}]: ").strip() or proposal.folder
+        question = f"documents folder [{proposal.folder}]: "
+        folder = typed_answer(question, stderr) or proposal.folder
         wanted = tuple(
             each
             for each in proposal.servers
-            if ask(f"import the server {each.name} of {each.program}? [Y/n] ").strip().lower()
-            not in ("n", "no")
+            if _is_yes(f"import the server {each.name} of {each.program}?", stderr)
         )
-        if ask(f"write {proposal.file}? [Y/n] ").strip().lower() in ("n", "no"):
+        if not _is_yes(f"write {proposal.file}?", stderr):
             raise UsageError("nothing was written")
     except EOFError as error:
         raise UsageError("nothing was written") from error
-    folder = str(Path(folder).expanduser())
-    return Proposal(proposal.file, proposal.model, folder, wanted, proposal.notes)
+    return replace(proposal, folder=str(Path(folder).expanduser()), servers=wanted)
 
 
-def _ask_for_key(around: Surroundings, ask: Callable[[str], str]) -> None:
+def _is_yes(question: str, stderr: TextIO) -> bool:
+    return typed_answer(f"{question} [Y/n] ", stderr).lower() not in ("n", "no")
+
+
+def _ask_for_key(around: Surroundings, stderr: TextIO) -> None:
     """Keep the key of a service, where there is one; what goes wrong is told, and no more."""
+    question = f"a key of {', '.join(USUAL_VARIABLES)}? name it, or Enter for none: "
     with suppress(EOFError):
-        if service := ask(
-            f"a key of {', '.join(USUAL_VARIABLES)}? name it, or Enter for none: "
-        ).strip():
+        if service := typed_answer(question, stderr):
             around.options.name = service
             try:
                 set_key(around)
@@ -234,12 +240,26 @@ def _write(around: Surroundings, proposal: Proposal) -> None:
         except SettingsError as error:
             around.complaints.say("config", f"not imported: {error}")
     server_list(profile, places, proposal.file, (), around.environ)
-    try:
-        make_private_folder(proposal.file.parent)
-        write_atomically(proposal.file, text.encode())
-    except OSError as error:
-        why = error.strerror or error
-        raise StorageError(f"{proposal.file}: can't be written: {why}") from error
+    write_profile(proposal.file, text)
+
+
+def own_profile(places: Places) -> Path:
+    """Where the user's own profile lies, or will."""
+    return places.home / "config" / "profiles.yaml"
+
+
+def write_profile(file: Path, text: str) -> None:
+    """Replace the file as a whole; what it was before the first change is kept beside it.
+
+    Raises:
+        StorageError: it can't be written.
+    """
+    backup = file.with_name(f"{file.name}{_BACKUP_SUFFIX}")
+    with storing(file):
+        make_private_folder(file.parent)
+        if file.exists() and not backup.exists():
+            write_atomically(backup, file.read_bytes())
+        write_atomically(file, text.encode(), keeps_mode=True)
 
 
 def _would(proposal: Proposal) -> str:

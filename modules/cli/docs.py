@@ -4,7 +4,6 @@ On the command line it takes this process's place: the terminal, Ctrl-C and the 
 then its own, and nothing is left behind whatever happens to it. At the prompt it is a child.
 """
 
-import argparse
 import asyncio
 import json
 import os
@@ -20,9 +19,8 @@ from typing import Final, NoReturn, TypeAlias
 from config.schema import AgentProfile
 from config.server_list import documents_environment, web_environment
 from config.settings import Places
-from core.base.frozen import frozen
 from core.errors import ExitCode
-from modules.cli.parser import Action, CommandParser, Misused, read_action
+from modules.cli.parser import Action, CommandParser, Misused, read_action, whole_number
 from modules.cli.surroundings import Options, Surroundings
 
 _HELP: Final = """\
@@ -94,69 +92,64 @@ def child_environment(
     return usual | told | documents_environment(profile.documents, places.home, environ)
 
 
-@frozen
-class PromptDocuments:
-    """`/docs …` at the prompt; what it says is told on stderr in one piece.
+async def manage_at_prompt(
+    text: str,
+    profile: AgentProfile,
+    places: Places,
+    environ: Mapping[str, str],
+    say: Callable[[str, str], None],
+    program: Path = PROGRAM,
+) -> ExitCode:
+    """Do what the words behind `/docs` say; cancelling ends the child.
 
-    `program` is started with the words, by this interpreter.
+    `program` is started with them, by this interpreter; what it says is told in one piece.
     """
+    options = _read(text, say)
+    if options is None:
+        return ExitCode.BAD_USAGE
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(places.root / program),
+        TIED,
+        task_of(options),
+        stdin=asyncio.subprocess.PIPE,  # it ends when this closes, however we ended
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env=child_environment(profile, places, environ),
+        start_new_session=True,
+    )
+    try:
+        said = await _said(child)
+        code = await child.wait()
+    finally:
+        await _end(child)
+    # The child marks its own lines of progress in the same way.
+    lines = [line.removeprefix("[docs] ") for line in said.splitlines()]
+    columns = [""] * (len(lines) > 1)  # of which the stage would move the first row
+    say("docs", "\n".join([*columns, *lines]) or "done")
+    if code < 0:
+        return ExitCode.INTERRUPTED
+    return ExitCode(code) if code in [*ExitCode] else ExitCode.WORLD_FAILED
 
-    places: Places
-    profile: AgentProfile
-    environ: Mapping[str, str]
-    say: Callable[[str, str], None]
-    program: Path = PROGRAM
 
-    async def run(self, text: str) -> ExitCode:
-        """Do what the words behind `/docs` say; cancelling ends the child."""
-        options = self._read(text)
-        if options is None:
-            return ExitCode.BAD_USAGE
-        child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            str(self.places.root / self.program),
-            TIED,
-            task_of(options),
-            stdin=asyncio.subprocess.PIPE,  # it ends when this closes, however we ended
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=child_environment(self.profile, self.places, self.environ),
-            start_new_session=True,
-        )
-        try:
-            said = await _read(child)
-            code = await child.wait()
-        finally:
-            await _end(child)
-        # The child marks its own lines of progress in the same way.
-        lines = [line.removeprefix("[docs] ") for line in said.splitlines()]
-        columns = [""] * (len(lines) > 1)  # of which the stage would move the first row
-        self.say("docs", "\n".join([*columns, *lines]) or "done")
-        if code < 0:
-            return ExitCode.INTERRUPTED
-        return ExitCode(code) if code in [*ExitCode] else ExitCode.WORLD_FAILED
-
-    def _read(self, text: str) -> Options | None:
-        """What the words say; None where the mistake has been told."""
-        try:
-            words = shlex.split(text) or ["status"]
-        except ValueError as error:
-            self.say("docs", f"{error}: {text}")
-            return None
-        if words[0] == "watch":
-            self.say("docs", "the documents server watches while it runs; nothing else is needed")
-            return None
-        try:
+def _read(text: str, say: Callable[[str, str], None]) -> Options | None:
+    """What the words say; None where the mistake has been told."""
+    try:
+        words = shlex.split(text) or ["status"]
+        if words[0] != "watch":
             with redirect_stderr(StringIO()):  # what argparse tells there is of the command line
                 return parse(words)
-        except Misused as error:
-            self.say("docs", f"{error.message.splitlines()[0]}; see /help docs")
-        except SystemExit:  # `--help` has been shown
-            pass
-        return None
+        say("docs", "the documents server watches while it runs; nothing else is needed")
+    except ValueError as error:
+        say("docs", f"{error}: {text}")
+    except Misused as error:
+        say("docs", f"{error.message.splitlines()[0]}; see /help docs")
+    except SystemExit:  # `--help` has been shown
+        pass
+    return None
 
 
-async def _read(child: asyncio.subprocess.Process) -> str:
+async def _said(child: asyncio.subprocess.Process) -> str:
     """The beginning of what the child says; the rest is read and dropped."""
     if child.stdout is None:
         return ""
@@ -183,9 +176,8 @@ def _add_paths(parser: CommandParser) -> None:
 
 def _add_search(parser: CommandParser) -> None:
     parser.add_argument("query", metavar="WORDS", nargs="+", help="a question, or words")
-    parser.add_argument(
-        "-k", "--top-k", metavar="N", type=_passages, default=5, help="passages (5)"
-    )
+    passages = whole_number(1, PASSAGES_MAX)
+    parser.add_argument("-k", "--top-k", metavar="N", type=passages, default=5, help="passages (5)")
     parser.add_argument("--file", metavar="FILE", help="only in this document, as listed")
     parser.add_argument(
         "--mode",
@@ -198,12 +190,6 @@ def _add_search(parser: CommandParser) -> None:
 def _add_removal(parser: CommandParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a document, as listed")
     parser.add_argument("--yes", action="store_true", help="don't ask")
-
-
-def _passages(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= PASSAGES_MAX:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {PASSAGES_MAX}")
-    return int(text)
 
 
 _ACTIONS: Final = {

@@ -2,7 +2,6 @@
 
 import asyncio
 import platform
-import shutil
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -23,12 +22,12 @@ from core.version import __version__
 from modules.cli.doctor_configuration import (
     documents_checks,
     file_checks,
+    model_checks,
     readable,
     server_checks,
     web_checks,
 )
 from modules.cli.doctor_findings import Check, State, check_document, checks_text, exit_code
-from modules.cli.doctor_models import model_checks
 from modules.cli.parser import command_parser, read_words
 from modules.cli.surroundings import Options, Surroundings
 from modules.sandbox import Sandbox, SandboxLimits, limits_of
@@ -98,10 +97,9 @@ def diagnose(around: Surroundings, examine: Examine = examine_walls) -> ExitCode
             checks += web_checks(profile, environ)
         if servers is not None:
             checks += server_checks(servers, StartFailures(places.failures_file))
-    redactor = around.redactor
-    around.report(
-        redactor.object(_document(checks)), redactor.text(checks_text(checks, _columns()))
-    )
+    redactor, columns = around.redactor, around.columns
+    text = checks_text(checks, columns and min(columns, MOST_COLUMNS))
+    around.report(redactor.object(_document(checks)), redactor.text(text))
     return exit_code(checks)
 
 
@@ -133,13 +131,6 @@ def _document(checks: list[Check]) -> JsonObject:
         "platform": platform.platform(),
         "checks": found,
     }
-
-
-def _columns() -> int | None:
-    """How wide to make lines; None where nobody sees a width."""
-    if not sys.stdout.isatty():
-        return None
-    return min(shutil.get_terminal_size().columns, MOST_COLUMNS)
 
 
 def sandbox_checks(

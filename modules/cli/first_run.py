@@ -9,7 +9,7 @@ from typing import Final
 
 from core.base.files import make_private_file, make_private_folder
 from core.errors import ExitCode, UsageError
-from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
+from modules.cli.prompt_commands.command import AtPrompt, prompt_command
 from modules.cli.shell_command import run_at_terminal
 from modules.cli.switching import use_model, use_profile
 from modules.models.choosing.names import AUTO
@@ -64,6 +64,12 @@ def _own_profile(at: AtPrompt) -> Path | None:
     return file if file.is_relative_to(at.setting.places.home / "config") else None
 
 
+@prompt_command(
+    "init",
+    "Settings",
+    "a profile of your own: documents, a key, servers of other programs",
+    details="As agent.py config init. What it writes counts from the next request on.",
+)
 async def _init(at: AtPrompt, words: str) -> ExitCode:
     """`agent.py config init`, with the terminal to itself; what it writes counts at once.
 
@@ -85,12 +91,4 @@ async def _init(at: AtPrompt, words: str) -> ExitCode:
     return ExitCode.ANSWERED if code == 0 else ExitCode.BAD_USAGE
 
 
-FIRST_RUN_COMMANDS: Final = (
-    PromptCommand(
-        "init",
-        "Settings",
-        "a profile of your own: documents, a key, servers of other programs",
-        _init,
-        details="As agent.py config init. What it writes counts from the next request on.",
-    ),
-)
+FIRST_RUN_COMMANDS: Final = (_init,)

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Coroutine, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from config.models_file import load_models
@@ -27,7 +28,6 @@ from core.team.graph import TaskGraph
 from core.turn import RunOutcome
 from modules.cli.command_line import Arguments
 from modules.cli.composition import (
-    ServerAccess,
     asking_leave,
     build_dispatcher,
     guide_for,
@@ -48,7 +48,7 @@ from modules.session.request import Beside, StdinReader
 from modules.team.entry import TeamEntry
 from modules.terminal.answer import one_line_of, print_answer, print_failure_line, print_json
 from modules.terminal.display.pictures import Pictures
-from modules.terminal.streams import Complaints, writing_stdout
+from modules.terminal.streams import Complaints, typed_answer, writing_stdout
 from modules.terminal.waits import Waits, interrupting
 from modules.trace.telemetry import open_telemetry
 
@@ -154,10 +154,11 @@ def _ask_about(word: str, interaction: "Interaction") -> None:
         return
     model = interaction.conversation.model.name
     interaction.progress.end_waits()
-    sys.stderr.write(f"'{word}' is no command. Send it to {model} as a request? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise UsageError("nothing was sent; agent.py --help lists the commands")
+    question = f"'{word}' is no command. Send it to {model} as a request? [y/N] "
+    with suppress(EOFError):
+        if typed_answer(question, sys.stderr).lower() in ("y", "yes"):
+            return
+    raise UsageError("nothing was sent; agent.py --help lists the commands")
 
 
 async def _answer(
@@ -223,8 +224,14 @@ class Interaction:
         if profile.trace.is_exported(os.environ):
             self.telemetry = open_telemetry(profile, os.environ, redactor, self.progress.say)
         sandbox = Sandbox(limits_of(profile.sandbox), require=profile.sandbox.require)
-        access = ServerAccess(arguments.allow_tool_changes, while_asking=sandbox.standing_still)
-        self.dispatcher = build_dispatcher(servers.specs, places, display, access, setting.spawned)
+        self.dispatcher = build_dispatcher(
+            servers.specs,
+            places,
+            display,
+            spawned=setting.spawned,
+            allow_tool_changes=arguments.allow_tool_changes,
+            while_asking=sandbox.standing_still,
+        )
         questions = display.questions
         self.conversation = Conversation(
             profile,

@@ -10,14 +10,11 @@ from contextlib import nullcontext
 
 from core.errors import CortexError, ExitCode, exit_code_of
 from core.turn import RunOutcome
-from modules.cli.docs import PromptDocuments
 from modules.cli.first_run import OFFER, answered, first_words
 from modules.cli.interaction import Interaction, Setting
 from modules.cli.prompt_commands.bottom_line import BottomLine
 from modules.cli.prompt_commands.command import Ask, AtPrompt
-from modules.cli.prompt_commands.dispatch import PromptCommands
-from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
-from modules.session.kept import KeptSessions
+from modules.cli.prompt_commands.dispatch import COMMANDS_AT_PROMPT, PromptCommands
 from modules.session.request import clean_request
 from modules.terminal.answer import print_error_json, print_failure_line
 from modules.terminal.input.codes import end_cut_text
@@ -41,16 +38,11 @@ class _Requests:
         self._setting = interaction.setting
         self._conversation = interaction.conversation
         self._say = interaction.progress.say
-        self._documents = PromptDocuments(
-            self._setting.places, self._setting.profile, os.environ, self._say
-        )
-        self._kept = KeptSessions(self._setting.profile, self._setting.places.home, self._say)
         self._at = AtPrompt(
             self._setting,
             self._conversation,
             interaction.dispatcher,
-            self._kept,
-            self._documents,
+            os.environ,
             interaction.progress.during,
             self._say,
             show_code=interaction.progress.show_code,
@@ -71,7 +63,8 @@ class _Requests:
         task = asyncio.current_task()
 
         def end() -> None:
-            if task is not None:
+            # Its ending is not broken off by another Ctrl-C.
+            if task is not None and not task.cancelling():
                 task.cancel()
 
         def interrupt() -> None:
@@ -136,7 +129,7 @@ class _Requests:
         session_id = self._conversation.session.id
         if session_id is None or not self._setting.profile.memory.memory_service:
             return
-        if recap := await asyncio.to_thread(self._kept.recap, session_id):
+        if recap := await asyncio.to_thread(self._at.kept.recap, session_id):
             self._say("memory", f"the last of {session_id}\n{recap}")
 
     async def _piped(self) -> ExitCode:

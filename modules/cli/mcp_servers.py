@@ -11,10 +11,9 @@ from core.errors import ExitCode, ServerError
 from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
-from core.values import JsonObject
-from modules.cli.mcp_list import NOTHING_CONFIGURED, shown_start
-from modules.cli.mcp_logs import tail
-from modules.cli.servers import display_for, opened
+from core.values import Json, JsonObject
+from modules.cli.composition import opened
+from modules.cli.mcp_list import NOTHING_CONFIGURED, shown_start, tail
 from modules.cli.surroundings import Surroundings
 from modules.planning.prompt.stubs import describe_tool, tool_signature, tool_stub
 from modules.terminal.streams import printable, shown_name
@@ -40,8 +39,7 @@ async def list_tools(around: Surroundings) -> ExitCode:
     around.tell_notes()
     one: str | None = around.options.server
     specs = around.servers.specs if one is None else (around.find(one),)
-    display = display_for(around)
-    async with opened(specs, around, display, tries_all=one is not None) as dispatcher:
+    async with opened(specs, around, tries_all=one is not None) as (dispatcher, _):
         await dispatcher.recall()
         left_out = dict(dispatcher.left_out)  # what is left out of fresh lists is told as they come
         await dispatcher.initialize()
@@ -104,16 +102,13 @@ def _tool_document(tool: ToolSpec, catalog: ToolCatalog) -> JsonObject:
 async def show_status(around: Surroundings) -> ExitCode:
     """Start all servers that are not disabled; the exit code says whether one failed."""
     around.tell_notes()
-    specs, display = around.servers.specs, display_for(around)
-    async with opened(specs, around, display, use_cached_tools=False, tries_all=True) as dispatcher:
+    specs = around.servers.specs
+    async with opened(specs, around, use_cached_tools=False, tries_all=True) as (dispatcher, _):
         await dispatcher.initialize()
         statuses = [_seen(status, dispatcher) for status in dispatcher.status()]
-    if around.options.json:
-        around.print_json([_status_document(status, around) for status in statuses])
-    elif not statuses:
-        around.print(NOTHING_CONFIGURED)
-    else:
-        around.print_table(_status_rows(statuses), _status_problems(statuses))
+    documents: list[Json] = [_status_document(status, around) for status in statuses]
+    rows, problems = _status_rows(statuses), _status_problems(statuses)
+    around.report_rows(documents, rows, problems, NOTHING_CONFIGURED)
     failed = any(status.state == "failed" for status in statuses)
     return ExitCode.WORLD_FAILED if failed else ExitCode.ANSWERED
 
@@ -188,18 +183,17 @@ async def check_server(around: Surroundings) -> ExitCode:
         UsageError: no such server.
     """
     around.tell_notes()
-    options, display = around.options, display_for(around)
+    options = around.options
     spec = around.find(options.name)
+    servers = opened([spec], around, use_cached_tools=False, tries_all=True)
+    async with servers as (dispatcher, display):
 
-    def step(text: str) -> None:
-        if not options.quiet:
-            display.progress.say("mcp", text)
+        def step(text: str) -> None:
+            if not options.quiet:
+                display.progress.say("mcp", text)
 
-    if spec.problem is None:
-        step(f"{'connects to' if spec.url is not None else 'starts'} {shown_start(spec)}")
-    async with opened(
-        [spec], around, display, use_cached_tools=False, tries_all=True
-    ) as dispatcher:
+        if spec.problem is None:
+            step(f"{'connects to' if spec.url is not None else 'starts'} {shown_start(spec)}")
         await dispatcher.initialize()
         (status,) = dispatcher.status()
         ping_seconds: float | None = None

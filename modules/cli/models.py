@@ -12,7 +12,7 @@ from core.base.text import size_text
 from core.errors import ExitCode, UserError
 from core.values import JsonObject
 from modules.cli.auth import is_set
-from modules.cli.doctor_models import KEYRING_SECONDS
+from modules.cli.doctor_configuration import KEYRING_SECONDS
 from modules.cli.models_pull import pull_model
 from modules.cli.parser import Action, CommandParser, read_action
 from modules.cli.surroundings import Options, Surroundings
@@ -51,14 +51,10 @@ examples:
   agent.py models pull qwen3:4b
   agent.py --model ollama:qwen3:4b "15% of 80\""""
 
-_HELP_OPTIONS: Final = frozenset({"-h", "--help"})
-
 
 def parse(words: Sequence[str], program: str) -> Options:
-    """Read the words behind `models`, where no action means `list`; raises as `read_action`."""
-    if not words or (words[0].startswith("-") and words[0] not in _HELP_OPTIONS):
-        words = ["list", *words]
-    return read_action(words, program, "models", _HELP, _ACTIONS)
+    """Read the words behind `models`; raises as `read_action`."""
+    return read_action(words, program, "models", _HELP, _ACTIONS, usual="list")
 
 
 def _add_name(parser: CommandParser) -> None:
@@ -246,19 +242,15 @@ def list_models(around: Surroundings) -> ExitCode:
             reason = str(error)
     # It may be none of the rows: a script is not listed.
     answering = next((row for row in rows if row.backend_name == name), None)
-    if options.json:
-        answers: JsonObject = {"model": name, "reason": reason, "notes": [*notes]}
-        document: JsonObject = {
-            "answers": answers,
-            "models": [_row_document(row, is_answering=row is answering) for row in rows],
-            "prices_as_of": models.prices_as_of,
-        }
-        around.print_json(around.redactor.object(document))
-        return ExitCode.ANSWERED
+    document: JsonObject = {
+        "answers": {"model": name, "reason": reason, "notes": [*notes]},
+        "models": [_row_document(row, is_answering=row is answering) for row in rows],
+        "prices_as_of": models.prices_as_of,
+    }
     none = "" if name is not None else "none, as things are set: "
     table = model_table(rows, answering, is_verbose=options.verbose)
-    around.print_table(table, ["", f"answers: {none}{reason}", *notes, prices_told(models)])
-    return ExitCode.ANSWERED
+    below = ["", f"answers: {none}{reason}", *notes, prices_told(models)]
+    return around.report_rows(around.redactor.object(document), table, below)
 
 
 def model_table(

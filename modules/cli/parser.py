@@ -148,9 +148,11 @@ def command_parser(program: str, command: str, description: str) -> CommandParse
 
 
 def read_words(
-    parser: CommandParser, words: Sequence[str], more: str = "", *, is_mixed: bool = False
+    parser: CommandParser, words: Sequence[str], more: str = "", *, is_mixed: bool = True
 ) -> Options:
-    """What the words say to a command without actions; with `is_mixed`, options go anywhere.
+    """What the words say to a command without actions.
+
+    Where it `is_mixed`, options go anywhere between words, and no word behind -- has a dash.
 
     Raises:
         SystemExit: code 2 with a message, which `more` ends, or 0 after `--help`.
@@ -174,8 +176,8 @@ class Action:
     """One action of a command: its help, as a summary and the rest, what does it, what it takes.
 
     `arguments` adds those that it has for itself; `options` are those of every command where it
-    has no others, and with `is_mixed` they go between its words. `refusal` is said of words that
-    it can't read, in place of the words: one of them may be a secret.
+    has no others. `refusal` is said of words that it can't read, in place of the words: one of
+    them may be a secret.
     """
 
     summary: str
@@ -184,7 +186,6 @@ class Action:
     arguments: Callable[[CommandParser], None] = _no_arguments
     refusal: str = ""
     options: Callable[[CommandParser], None] | None = None
-    is_mixed: bool = False
 
 
 def read_action(
@@ -193,14 +194,19 @@ def read_action(
     command: str,
     description: str,
     actions: Mapping[str, Action],
+    *,
+    usual: str | None = None,
 ) -> Options:
     """What the words say to a command whose first argument is one of these actions.
 
-    What is found has the `action`, what does it as `run`, and its own `parser`.
+    Where no action is named, the `usual` one is meant. What is found has the `action`, what does
+    it as `run`, and its own `parser`.
 
     Raises:
         SystemExit: code 2 with a message on stderr, or 0 after `--help`.
     """
+    is_bare = not words or (looks_like_option(words[0]) and words[0] not in ("-h", "--help"))
+    words = [usual, *words] if usual is not None and is_bare else words
     whole = command_parser(program, command, description)
     choices = whole.add_subparsers(
         dest="action", metavar="ACTION", required=True, parser_class=CommandParser
@@ -222,12 +228,10 @@ def read_action(
     found, unknown = whole.parse_known_args(words, Options())
     if unknown:
         chosen: CommandParser = found.parser
-        action = actions[name := found.action]
-        if action.is_mixed:
-            found, unknown = chosen.parse_known_intermixed_args(words[1:], Options())
-            found.action = name
-        if unknown and action.refusal:
-            chosen.error(action.refusal)
+        name = found.action
+        found, unknown = chosen.parse_known_intermixed_args(words[1:], Options(action=name))
+        if unknown and (refusal := actions[name].refusal):
+            chosen.error(refusal)
         if unknown:
             chosen.refuse(unknown)
     return found
@@ -347,6 +351,19 @@ def seconds(text: str) -> float:
             f"{text!r} is no number of seconds above 0 and at most {MAX_SECONDS:g}"
         )
     return found
+
+
+def whole_number(least: int, most: int, what: str = "") -> Callable[[str], int]:
+    """What reads a number between these; `what` a word that is none has to be, in a message."""
+
+    def read(text: str) -> int:
+        is_number = text.isascii() and text.isdigit() and len(text) <= len(str(most))
+        if not is_number or not least <= int(text) <= most:
+            meant = what or f"whole number from {least} to {most}"
+            raise argparse.ArgumentTypeError(f"{text!r} is no {meant}")
+        return int(text)
+
+    return read
 
 
 def _tool_name(text: str) -> str:

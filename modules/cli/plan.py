@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from config.schema import GraphMode
-from config.server_list import memory_server_id
 from core.base.text import counted
 from core.errors import ExitCode
 from core.events import ActionChosen
 from core.ports import DecisionInputs
 from core.team.graph import TaskGraph
 from core.values import JsonObject
-from modules.cli.composition import guide_for
 from modules.cli.parser import (
     add_graph_options,
     add_instructions_option,
@@ -21,13 +19,12 @@ from modules.cli.parser import (
     read_words,
     with_graph_files,
 )
-from modules.cli.servers import display_for, opened
+from modules.cli.prompt import chosen_model, conversing
 from modules.cli.surroundings import Options, Surroundings
 from modules.conversation import Conversation
-from modules.model_manager import ModelManager, choose_model
+from modules.model_manager import ModelManager
 from modules.models.offline.welcome import asks_for_help
 from modules.planning.by_hand import WrittenPlan
-from modules.sandbox import Sandbox
 from modules.session.request import clean_request
 from modules.team.roles import roles_of
 from modules.team.run import Chosen
@@ -84,7 +81,7 @@ def parse(words: Sequence[str], program: str) -> Options:
     parser.add_argument("--model", metavar="NAME", help="the model that plans")
     add_instructions_option(parser)
     parser.set_defaults(run=show_plan, parser=parser)
-    return read_words(parser, with_graph_files(words), is_mixed=True)
+    return read_words(parser, with_graph_files(words))
 
 
 async def planned(conversation: Conversation, request: str, mode: GraphMode) -> Planned:
@@ -124,43 +121,14 @@ def show_plan(around: Surroundings) -> ExitCode:
     if asks_for_help(request):
         return around.complaints.fail(NOTHING_TO_PLAN, ExitCode.BAD_USAGE)
     # Chosen before the event loop starts: Ctrl-C ends a wait for the keyring at once here.
-    with around.waits().during("model", "keys and services that may be there"):
-        model = choose_model(
-            options.model,
-            around.profile.llm,
-            around.models,
-            around.environ,
-            around.redactor,
-            home=around.places.home,
-        )
-    return around.run(_plan(request, model, around))
+    return around.run(_plan(request, chosen_model(around, options.model), around))
 
 
 async def _plan(request: str, model: ModelManager, around: Surroundings) -> ExitCode:
-    profile, places = around.profile, around.places
-    mode: GraphMode = around.options.graph or profile.strategy.graph
-    display = display_for(around)
-    try:
-        async with opened(around.servers.specs, around, display) as dispatcher:
-            conversation = Conversation(
-                profile.without_memory().with_strategy(graph=mode),
-                model,
-                dispatcher,
-                Sandbox(),
-                profile.memory_folder(places.home),
-                display.progress,
-                redactor=around.redactor,
-                document_folders=profile.document_folders(places.home),
-                memory_server=memory_server_id(around.servers.specs, places.root),
-                guide=None
-                if around.options.no_instructions
-                else guide_for(places, display.questions),
-                home=places.home,
-            )
-            async with conversation:
-                done = await planned(conversation, request, mode)
-    finally:
-        display.progress.end_waits()  # its row would stand before what is told of an interruption
+    mode: GraphMode = around.options.graph or around.profile.strategy.graph
+    profile = around.profile.with_strategy(graph=mode)
+    async with conversing(around, model, profile, home=around.places.home) as conversation:
+        done = await planned(conversation, request, mode)
     return _tell(done, around)
 
 

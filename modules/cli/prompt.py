@@ -1,14 +1,17 @@
 """`prompt`: what a model would be sent for a request, to the letter; no model is asked."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
+from config.schema import AgentProfile
+from config.server_list import memory_server_id
 from core.errors import ExitCode
 from core.ports import ModelReply, ModelRequest
 from core.values import Json, JsonObject
-from modules.cli.composition import guide_for
+from modules.cli.composition import guide_for, opened
 from modules.cli.parser import add_instructions_option, command_parser, read_words
-from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Options, Surroundings
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
@@ -47,7 +50,7 @@ def parse(words: Sequence[str], program: str) -> Options:
     parser.add_argument("--model", metavar="NAME", help="the model that would be asked")
     add_instructions_option(parser)
     parser.set_defaults(run=show_prompt)
-    return read_words(parser, words, is_mixed=True)
+    return read_words(parser, words)
 
 
 def show_prompt(around: Surroundings) -> ExitCode:
@@ -58,15 +61,7 @@ def show_prompt(around: Surroundings) -> ExitCode:
     """
     around.tell_notes(to_users=True)
     # Chosen before the event loop starts: Ctrl-C ends a wait for the keyring at once here.
-    with around.waits().during("model", "keys and services that may be there"):
-        chosen = choose_model(
-            around.options.model,
-            around.profile.llm,
-            around.models,
-            around.environ,
-            around.redactor,
-            home=around.places.home,
-        )
+    chosen = chosen_model(around, around.options.model)
     return around.run(_show_prompt(" ".join(around.options.request), chosen, around))
 
 
@@ -82,28 +77,61 @@ async def _show_prompt(request: str, chosen: ModelManager, around: Surroundings)
     refusals = [refusal] * (2 if action == "graph" else 1)  # of a graph, then of a plan
     witness = ScriptedModel({"decision": refusals}, chosen.name, traits)
     await chosen.aclose()  # it was never connected: only its name and traits are needed
-    display = display_for(around)
-    async with opened(around.servers.specs, around, display) as dispatcher:
-        conversation = Conversation(
-            profile.without_memory(),
-            ModelManager(witness),
-            dispatcher,
-            Sandbox(),
-            profile.memory_folder(around.places.home),
-            display.progress,
-            guide=None
-            if around.options.no_instructions
-            else guide_for(around.places, display.questions),
-        )
-        async with conversation:
-            await dispatcher.initialize()  # a model has them from the second request on, at least
-            outcome = await conversation.ask(request)
+    # A model has the tools of all servers from the second request on, at least.
+    async with conversing(around, ModelManager(witness), profile, knows_tools=True) as conversation:
+        outcome = await conversation.ask(request)
     if not witness.requests:  # nothing came of the run before a model was to be asked
         return around.complaints.fail(outcome.message, outcome.exit_code)
     around.remark("model", f"{chosen.name} would be asked; {len(witness.requests)} prompt(s)")
     documents: list[Json] = [_document(request) for request in witness.requests]
     text = "\n\n".join(map(_text, witness.requests))
     return around.report({"model": chosen.name, "requests": documents}, text)
+
+
+def chosen_model(around: Surroundings, name: str | None) -> ModelManager:
+    """The model of that name, else the one that would answer; keyrings and services may take time.
+
+    Raises:
+        SettingsError: models.json can't be used.
+        UserError: none can be chosen.
+    """
+    with around.waits().during("model", "keys and services that may be there"):
+        llm, home = around.profile.llm, around.places.home
+        return choose_model(name, llm, around.models, around.environ, around.redactor, home=home)
+
+
+@asynccontextmanager
+async def conversing(
+    around: Surroundings,
+    model: ModelManager,
+    profile: AgentProfile,
+    *,
+    home: Path | None = None,
+    knows_tools: bool = False,
+) -> AsyncGenerator[Conversation]:
+    """A conversation about which nothing is kept; with `home`, it counts against the budgets.
+
+    With `knows_tools`, all servers have said what they offer.
+    """
+    places = around.places
+    async with opened(around.servers.specs, around) as (dispatcher, display):
+        conversation = Conversation(
+            profile.without_memory(),
+            model,
+            dispatcher,
+            Sandbox(),
+            profile.memory_folder(places.home),
+            display.progress,
+            redactor=around.redactor,
+            document_folders=profile.document_folders(places.home),
+            memory_server=memory_server_id(around.servers.specs, places.root),
+            guide=None if around.options.no_instructions else guide_for(places, display.questions),
+            home=home,
+        )
+        async with conversation:
+            if knows_tools:
+                await dispatcher.initialize()
+            yield conversation
 
 
 def _text(request: ModelRequest) -> str:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Final, assert_never
 
-from core.errors import StorageError
+from core.errors import StorageError, storing
 from core.tools.content import (
     AudioBlock,
     ContentBlock,
@@ -78,10 +78,8 @@ def write_output(result: ToolResult, file: Path) -> list[str]:
     told: list[str] = []
     for number, (data, kind) in enumerate(pieces, start=1):
         path = file if number == 1 else file.with_stem(f"{file.stem}-{number}")
-        try:
+        with storing(path):
             path.write_bytes(data)
-        except OSError as error:
-            raise StorageError(f"{path} can't be written: {error.strerror or error}") from error
         told.append(f"wrote {len(data):,} bytes of {kind} to {path}")
     return told
 

@@ -5,13 +5,13 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias
 
 from config.servers import ServerSpec
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.context import ProgressStatus
-from core.errors import ExitCode, ServerError, UsageError
+from core.errors import ExitCode, ServerError
 from core.ports import CallTool
 from core.provenance.guard import Provenance, ProvenanceGuard
 from core.provenance.known import Known, provenance_policy
@@ -24,23 +24,19 @@ from core.turn import (
     FINAL_ANSWER,
     FURTHER_PROCESSING,
     ActionResult,
-    AskedBack,
-    FinalAnswer,
-    FurtherProcessing,
     Plan,
     PlanFailed,
     PlanFailure,
 )
 from core.values import Json, JsonObject
 from modules.action import format_result, run_plan
-from modules.cli.composition import asking_leave, permissions_of
+from modules.cli.composition import asking_leave, opened, permissions_of
 from modules.cli.parser import add_approve_option, command_parser, read_words
 from modules.cli.result_output import shown_value
 from modules.cli.run_plan_file import may_call_tools, read_plan
-from modules.cli.servers import display_for, opened
 from modules.cli.surroundings import Options, Surroundings
 from modules.sandbox import Sandbox, SandboxResult, limits_of
-from modules.terminal.answer import call_document, plain_json
+from modules.terminal.answer import call_document, plain_json, result_told
 from modules.terminal.progress import Progress
 from modules.terminal.streams import json_safe
 
@@ -103,39 +99,30 @@ class PlanReport:
 
         A value without a prefix is an answer to somebody who tries a plan out.
         """
-        match self.result:
-            case FinalAnswer():
-                return "final_answer"
-            case FurtherProcessing():
-                return "further_processing"
-            case AskedBack():
-                return "asked_back"
-            case PlanFailed(PlanFailure(kind="no_verdict")) if self._says_something():
-                return "value"
-            case PlanFailed():
-                return None
-            case _:
-                assert_never(self.result)
+        kind, _ = result_told(self.result)
+        if kind != "failed":
+            return kind
+        return "value" if self.failure is None else None
 
     @property
     def answer(self) -> str | None:
         """What belongs on stdout."""
-        match self.result:
-            case FinalAnswer(text) | FurtherProcessing(text):
-                return text
-            case AskedBack(question):
-                return question
-            case PlanFailed():
-                return shown_value(self.value) if self.verdict is not None else None
+        _, text = result_told(self.result)
+        match self.verdict:
+            case None:
+                return None
+            case "value":
+                return shown_value(self.value)
             case _:
-                assert_never(self.result)
+                return text
 
     @property
     def failure(self) -> PlanFailure | None:
         """Why there is no answer."""
-        if isinstance(self.result, PlanFailed) and self.verdict is None:
-            return self.result.failure
-        return None
+        if not isinstance(self.result, PlanFailed):
+            return None
+        failure = self.result.failure
+        return None if failure.kind == "no_verdict" and self._says_something() else failure
 
     @property
     def exit_code(self) -> ExitCode:
@@ -197,7 +184,7 @@ def parse(words: Sequence[str], program: str) -> Options:
     )
     add_approve_option(parser)
     parser.set_defaults(run=run_plan_by_hand)
-    return read_words(parser, words)
+    return read_words(parser, words, is_mixed=False)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -227,11 +214,10 @@ async def _run_plan_by_hand(source: str, around: Surroundings) -> ExitCode:
     profile, options = around.profile, around.options
     chosen = _chosen(options.tools, around)
     specs = chosen if await asyncio.to_thread(may_call_tools, source) else ()
-    display = display_for(around)
     sandbox = _WatchedSandbox(limits_of(profile.sandbox), require=profile.sandbox.require)
     waiting, is_named = sandbox.standing_still, options.tools is not None
-    servers = opened(specs, around, display, while_asking=waiting, tries_all=is_named)
-    async with sandbox, servers as dispatcher:
+    servers = opened(specs, around, while_asking=waiting, tries_all=is_named)
+    async with sandbox, servers as (dispatcher, display):
         await dispatcher.initialize()
         for error in dispatcher.failures.values():
             await display.progress.notice(str(error))
@@ -251,11 +237,7 @@ def _chosen(names: Sequence[str] | None, around: Surroundings) -> Sequence[Serve
     """The servers whose tools are offered: all that are on, or those that were named."""
     if names is None:
         return around.servers.specs
-    specs = [around.find(name) for name in names]
-    for spec in specs:
-        if spec in around.servers.disabled:
-            raise UsageError(f"server '{spec.id}' is disabled {spec.origin}; enable it there")
-    return specs
+    return [around.enabled(around.find(name)) for name in names]
 
 
 def _guard(source: str, dispatcher: MultiMCP, provenance: Provenance) -> ProvenanceGuard:

@@ -52,7 +52,7 @@ def parse(words: Sequence[str], program: str) -> Options:
     parser = command_parser(program, "schema", _HELP)
     parser.add_argument("name", metavar="NAME", nargs="?", choices=(*SCHEMAS,), help="which one")
     parser.set_defaults(run=print_schema)
-    return read_words(parser, words, is_mixed=True)
+    return read_words(parser, words)
 
 
 def print_schema(around: Surroundings) -> ExitCode:

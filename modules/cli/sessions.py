@@ -2,24 +2,34 @@
 
 import argparse
 import html
+import json
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
+from config.server_list import memory_server
 from core.base.clock import moment
 from core.base.memory.exchanges import dated_exchanges, title_of
-from core.errors import ExitCode, StorageError, UsageError
+from core.base.text import counted, one_line
+from core.errors import ExitCode, ServerError, StorageError, UsageError
 from core.team.graph import GraphOutcome
 from core.turn import MemoryItem
-from core.values import Json
-from modules.cli.parser import Action, CommandParser, looks_like_option, read_action
+from core.values import Json, JsonObject
+from modules.cli.composition import opened
+from modules.cli.parser import (
+    Action,
+    CommandParser,
+    read_action,
+    whole_number,
+)
 from modules.cli.sessions_markdown import answer_text, asked_text, session_markdown
-from modules.cli.sessions_search import FOUND, search_sessions
 from modules.cli.stats import add_arguments, show_statistics
 from modules.cli.surroundings import Options, Surroundings
+from modules.cli.trace import kept_sessions, session_named
+from modules.memory.earlier import search_memory
 from modules.session.history import runs_in
-from modules.session.kept import SUMMARY_HEADS, KeptSessions, SessionSummary
+from modules.session.kept import SUMMARY_HEADS, SessionSummary
 from modules.session.records import storable
 from modules.session.team_items import graph_outcome
 from modules.terminal.answer import graph_document, plain_json
@@ -28,6 +38,9 @@ from modules.trace.page import plain_page
 
 LISTED: Final = 20
 """How many sessions `list` shows where nothing else is said."""
+
+FOUND: Final = 5
+"""How many exchanges a search shows where nothing else is said."""
 
 _DAY_SECONDS: Final = 86_400
 _UNITS: Final = {"h": 3_600, "d": _DAY_SECONDS, "w": 7 * _DAY_SECONDS}
@@ -44,39 +57,71 @@ examples:
 
 
 def parse(words: Sequence[str], program: str = "agent.py") -> Options:
-    """Read the words behind `sessions`; alone it lists. Raises as `read_action`."""
-    is_bare = not words or (looks_like_option(words[0]) and words[0] not in ("-h", "--help"))
-    words = ["list", *words] if is_bare else words
-    return read_action(words, program, "sessions", _HELP, _ACTIONS)
+    """Read the words behind `sessions`; raises as `read_action`."""
+    return read_action(words, program, "sessions", _HELP, _ACTIONS, usual="list")
 
 
 def list_sessions(around: Surroundings) -> ExitCode:
     """Those that were used last, newest first; only the files that are shown are read."""
-    kept = _kept(around)
+    kept = kept_sessions(around)
     ids = kept.ids()
     count: int = len(ids) if around.options.all else around.options.limit
     found = [*kept.summaries(ids[:count])]
-    if around.options.json:
-        documents: list[Json] = [_summary(each, around) for each in found]
-        around.print_json(documents)
-    elif not ids:
-        around.print(f"no session is kept in {kept.folder} yet")
-    else:
-        more = len(ids) - count
-        below = [f"and {more:,} more: --all shows them"] if more > 0 else []
-        around.print_table([SUMMARY_HEADS, *(each.cells for each in found)], below)
-    return ExitCode.ANSWERED
+    more = len(ids) - count
+    return around.report_rows(
+        [_summary(each, around) for each in found],
+        [SUMMARY_HEADS, *(each.cells for each in found)],
+        [f"and {more:,} more: --all shows them"] if more > 0 else [],
+        none=f"no session is kept in {kept.folder} yet" if not ids else None,
+    )
 
 
 def show_session(around: Surroundings) -> ExitCode:
     """Its requests with their answers, and when each was asked."""
-    session_id, items = _found(around)
+    session_id, items = session_named(around)
     return around.report(_document(session_id, items, around), _as_text(session_id, items, around))
+
+
+def search_sessions(around: Surroundings) -> ExitCode:
+    """Ask the memory server, also where the profile has none; it brings its index up to date.
+
+    Raises:
+        UsageError: memory is off.
+        ServerError: the server did not start, or did not answer.
+    """
+    if not around.profile.memory.memory_service:
+        raise UsageError("memory is off (memory_service in the profile): nothing is searched")
+    return around.run(_search(around))
+
+
+async def _search(around: Surroundings) -> ExitCode:
+    options = around.options
+    spec = memory_server(around.servers, around.profile, around.places, around.environ)
+    arguments: JsonObject = {
+        "query": " ".join(options.query),
+        "top_k": options.limit,
+        "mode": options.mode,
+        "as_json": options.json,
+    }
+    async with opened([spec], around, tries_all=True) as (dispatcher, display):
+        with display.progress.during("memory", "sessions to be searched"):
+            result = await search_memory(dispatcher, spec.id, arguments)
+    text = around.redactor.text(str(result.value))
+    if result.is_error:
+        return around.complaints.fail(one_line(text), ExitCode.TOOL_FAILED)
+    if not options.json:
+        around.print(text)
+        return ExitCode.ANSWERED
+    try:
+        around.print_json(json.loads(text))
+    except ValueError as error:
+        raise ServerError(spec.id, "the memory server's answer is no JSON") from error
+    return ExitCode.ANSWERED
 
 
 def export_session(around: Surroundings) -> ExitCode:
     """The session to stdout: as markdown, a page of HTML, or JSON with every item."""
-    session_id, items = _found(around)
+    session_id, items = session_named(around)
     if around.options.json:
         stored = [storable(item.model_dump(exclude_none=True)) for item in items]
         around.print_json(around.redactor.json(stored))
@@ -94,7 +139,7 @@ def rename_session(around: Surroundings) -> ExitCode:
         UsageError: no such session, or no title.
         StorageError: the title could not be written.
     """
-    kept = _kept(around)
+    kept = kept_sessions(around)
     session_id = kept.find(around.options.session)
     title = kept.rename(session_id, " ".join(around.options.title), around.redactor)
     return around.report({"id": session_id, "title": title}, f"{session_id} is titled: {title}")
@@ -107,7 +152,7 @@ def delete_session(around: Surroundings) -> ExitCode:
         UsageError: no such session, or nobody said --yes.
         StorageError: it can't be deleted.
     """
-    kept = _kept(around)
+    kept = kept_sessions(around)
     session_id = kept.find(around.options.session)
     if not around.options.yes:
         raise UsageError(
@@ -120,43 +165,23 @@ def delete_session(around: Surroundings) -> ExitCode:
 
 def prune_sessions(around: Surroundings) -> ExitCode:
     """Delete all sessions that were last used before a time; with `dry_run`, only name them."""
-    kept = _kept(around)
+    kept = kept_sessions(around)
     before = time.time() - around.options.older_than
     old: list[str] = []
     for session_id in kept.ids():
         with suppress(FileNotFoundError):
             if kept.path(session_id).stat().st_mtime < before:
                 old.append(session_id)
-    if around.options.dry_run:
-        return _report_pruned(around, old, [])
     deleted: list[str] = []
-    for session_id in old:
+    for session_id in old if not around.options.dry_run else ():
         try:
             if kept.delete(session_id, before):
                 deleted.append(session_id)
         except StorageError as error:
             around.complaints.say("memory", str(error))
-    return _report_pruned(around, old, deleted)
-
-
-def _report_pruned(around: Surroundings, old: list[str], deleted: list[str]) -> ExitCode:
-    told = old if around.options.dry_run else deleted
-    done = "would be deleted" if around.options.dry_run else "deleted"
-    count = "1 session" if len(told) == 1 else f"{len(told):,} sessions"
-    return around.report(
-        {"deleted": [*deleted], "old": [*old]}, "\n".join([*told, f"{count} {done}"])
-    )
-
-
-def _kept(around: Surroundings) -> KeptSessions:
-    around.redactor.mask(around.profile.memory.mask)
-    return KeptSessions(around.profile, around.places.home, around.complaints.say)
-
-
-def _found(around: Surroundings) -> tuple[str, list[MemoryItem]]:
-    kept = _kept(around)
-    session_id = kept.find(around.options.session)
-    return session_id, kept.items(session_id)
+    told, done = (old, "would be deleted") if around.options.dry_run else (deleted, "deleted")
+    document: JsonObject = {"deleted": [*deleted], "old": [*old]}
+    return around.report(document, "\n".join([*told, f"{counted(len(told), 'session')} {done}"]))
 
 
 def _summary(each: SessionSummary, around: Surroundings) -> Json:
@@ -171,24 +196,19 @@ def _summary(each: SessionSummary, around: Surroundings) -> Json:
 
 def _document(session_id: str, items: Iterable[MemoryItem], around: Surroundings) -> Json:
     items = [*items]
-    graphs = _graphs(items)
+    graphs = {asked_at: graph_document(each) for asked_at, each in _graphs(items).items()}
     told: list[Json] = [
         {
             "asked_at": moment(each.asked_at),
             "request": around.redactor.text(each.request),
             "answer": None if each.answer is None else around.redactor.text(each.answer),
             "taken_back": each.undone,
-            "graph": _graph(graphs.get(each.asked_at), around),
+            "graph": around.redactor.json(plain_json(graphs.get(each.asked_at))),
         }
         for each in dated_exchanges(items, with_undone=True)
     ]
     title = around.redactor.text(title_of(items))
     return {"id": session_id, "title": title, "exchanges": told}
-
-
-def _graph(outcome: GraphOutcome | None, around: Surroundings) -> Json:
-    told = None if outcome is None else plain_json(graph_document(outcome))
-    return around.redactor.json(told)
 
 
 def _graphs(items: Iterable[MemoryItem]) -> dict[float, GraphOutcome]:
@@ -232,10 +252,7 @@ def _age(text: str) -> float:
     return int(number) * _UNITS[unit]
 
 
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 6 or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
-    return int(text)
+_count = whole_number(1, 999_999, "whole number above 0")
 
 
 def _add_list(parser: CommandParser) -> None:

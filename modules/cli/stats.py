@@ -1,7 +1,5 @@
 """`stats`: what was asked in some days, a day a line, and how the calls of each tool went."""
 
-import argparse
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
@@ -15,9 +13,9 @@ from core.tools.json_schema import as_object
 from core.tools.record import ToolRecord
 from core.turn import Usage
 from core.values import JsonObject
-from modules.cli.parser import CommandParser, command_parser, read_words
+from modules.cli.parser import CommandParser, command_parser, read_words, whole_number
 from modules.cli.surroundings import Options, Surroundings
-from modules.cli.trace import write_page
+from modules.cli.trace import kept_sessions, write_page
 from modules.memory.statistics import DayStatistics, MemoryStatistics, memory_statistics
 from modules.models.serving.account import Budgets, Limit, limits_of
 from modules.models.serving.ledger import Sums
@@ -97,7 +95,7 @@ def parse(words: Sequence[str], program: str) -> Options:
     parser = command_parser(program, "stats", _HELP)
     add_arguments(parser)
     parser.set_defaults(run=show_statistics)
-    return read_words(parser, words, is_mixed=True)
+    return read_words(parser, words)
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -105,7 +103,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "--days",
         metavar="N",
-        type=_days,
+        type=whole_number(1, DAYS_MAX, f"number of days from 1 to {DAYS_MAX:,}"),
         default=DAYS,
         help=f"today and the days before it, N in all ({DAYS})",
     )
@@ -118,8 +116,7 @@ def show_statistics(around: Surroundings) -> ExitCode:
     Raises:
         StorageError: the page can't be written.
     """
-    around.redactor.mask(around.profile.memory.mask)
-    kept = KeptSessions(around.profile, around.places.home, around.complaints.say)
+    kept = kept_sessions(around)
     with around.waits().during("memory", "sessions to be read"):
         found = memory_statistics(kept, around.options.days)
     for session_id, problem in found.left_out.items():
@@ -131,7 +128,7 @@ def show_statistics(around: Surroundings) -> ExitCode:
         around.print_json(_document(found, around))
         return ExitCode.ANSWERED
     budgets, sums = _budgets(around)
-    columns = shutil.get_terminal_size().columns if around.stdout.isatty() else None
+    columns = around.columns
     is_narrow = columns is not None and columns < WIDE_COLUMNS
     _say(around, _head(found, kept), columns)
     if found.days:
@@ -303,9 +300,3 @@ def _document(found: MemoryStatistics, around: Surroundings) -> JsonObject:
         ],
     }
     return as_object(plain_json(document))
-
-
-def _days(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:9]) <= DAYS_MAX:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of days from 1 to {DAYS_MAX:,}")
-    return int(text)

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import gc
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -112,12 +113,36 @@ class Surroundings:
         if not self.options.quiet:
             self.complaints.say(stage, text)
 
+    @property
+    def columns(self) -> int | None:
+        """How wide the terminal is that stdout is; None where it is none."""
+        return shutil.get_terminal_size().columns if self.stdout.isatty() else None
+
     def report(self, document: Json, text: str) -> ExitCode:
         """What was done, to stdout: as JSON where that is wanted, else in words."""
         if self.options.json:
             self.print_json(document)
         else:
             self.print(text)
+        return ExitCode.ANSWERED
+
+    def report_rows(
+        self,
+        document: Json,
+        rows: Sequence[Sequence[str]],
+        below: Sequence[str] = (),
+        none: str | None = None,
+    ) -> ExitCode:
+        """What there is, to stdout: as JSON where that is wanted, else as `print_table` has it.
+
+        Where there are only heads, `none` stands for them.
+        """
+        if self.options.json:
+            self.print_json(document)
+        elif none is not None and len(rows) == 1:
+            self.print(none)
+        else:
+            self.print_table(rows, below)
         return ExitCode.ANSWERED
 
     def print(self, text: str) -> None:
@@ -155,6 +180,16 @@ class Surroundings:
         meant = did_you_mean(near_names(name, (spec.id for spec in everyone)), which)
         raise UsageError(f"there is no server '{name}'; {meant}")
 
+    def enabled(self, spec: ServerSpec) -> ServerSpec:
+        """The server.
+
+        Raises:
+            UsageError: it is disabled.
+        """
+        if spec in self.servers.disabled:
+            raise UsageError(f"server '{spec.id}' is disabled {spec.origin}; enable it there")
+        return spec
+
     def telemetry(self) -> Telemetry | None:
         """What sends runs to a collector, where somebody asks for it; who gets it closes it.
 
@@ -179,7 +214,8 @@ class Surroundings:
         task = asyncio.create_task(work)
 
         def end() -> None:
-            task.cancel()
+            if not task.cancelling():  # its ending is not broken off by another Ctrl-C
+                task.cancel()
 
         with interrupting(end, signal.SIGINT, signal.SIGTERM):
             await asyncio.wait({task})

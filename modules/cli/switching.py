@@ -17,13 +17,11 @@ from config.texts import TextProblem, load_yaml
 from core.provenance.known import provenance_policy
 from core.session import runs_alike
 from modules.cli.command_line import Arguments
-from modules.cli.docs import PromptDocuments
 from modules.cli.interaction import MODELS_WAITED_FOR, Setting, chosen_model, without_seed
 from modules.cli.prompt_commands.command import AtPrompt
 from modules.model_manager import ModelManager
 from modules.models.choosing.names import FLAG_ORIGIN
 from modules.sandbox import limits_of
-from modules.session.kept import KeptSessions
 
 AT_ONCE: Final = frozenset({"shell"})
 """Keys of the terminal section that don't wait for the next start."""
@@ -71,8 +69,6 @@ async def _change_profile(
         await _hand_over(at, setting, model)
     at.setting = setting
     at.setting.complaints.redactor.mask(profile.memory.mask)
-    at.kept = KeptSessions(profile, setting.places.home, at.say)
-    at.documents = PromptDocuments(setting.places, profile, at.environ, at.say)
     for told in await use_servers(at, servers):
         at.say("mcp", told)
     old, new = before.terminal.model_dump(), profile.terminal.model_dump()

@@ -1,6 +1,5 @@
 """`trace`: what a session's runs did and how long each part took, as a tree, a page or data."""
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, TypeVar
@@ -8,7 +7,7 @@ from typing import Final, TypeVar
 from core.base.files import write_atomically
 from core.base.memory.exchanges import title_of
 from core.base.text import one_line
-from core.errors import ExitCode, StorageError, UsageError
+from core.errors import ExitCode, UsageError, storing
 from core.turn import MemoryItem
 from core.values import Json, JsonObject
 from modules.cli.parser import command_parser, read_words
@@ -73,7 +72,7 @@ def parse(words: Sequence[str], program: str) -> Options:
         "--depth", choices=("paragraph", "json", "all"), help="how deeply decisions are told"
     )
     parser.set_defaults(run=trace)
-    return read_words(parser, words, is_mixed=True)
+    return read_words(parser, words)
 
 
 def trace(around: Surroundings) -> ExitCode:
@@ -85,10 +84,9 @@ def trace(around: Surroundings) -> ExitCode:
     """
     if around.options.depth is not None and not around.options.decisions:
         raise UsageError("--depth says how deeply --decisions are told; add --decisions")
-    around.redactor.mask(around.profile.memory.mask)
-    kept = KeptSessions(around.profile, around.places.home, around.complaints.say)
-    session_id = _session_id(around, kept)
-    items = kept.items(session_id)
+    if around.options.session is not None and around.options.last:
+        raise UsageError("give a SESSION or --last, not both")
+    session_id, items = session_named(around)
     number: int | None = around.options.number
     title = one_line(around.redactor.text(title_of(items) or session_id))
     if around.options.decisions:
@@ -105,7 +103,7 @@ def trace(around: Surroundings) -> ExitCode:
     elif around.options.flowchart:
         around.print(around.redactor.text(_flowchart(runs_in(items), number)))
     else:
-        tree = tree_text(runs, _width(around), is_whole=around.options.verbose)
+        tree = tree_text(runs, around.columns, is_whole=around.options.verbose)
         around.print(f"{title}\n\n{around.redactor.text(tree)}".rstrip())
     return ExitCode.ANSWERED
 
@@ -123,22 +121,6 @@ def _flowchart(runs: Sequence[Sequence[MemoryItem]], number: int | None) -> str:
     return graph_mermaid(outcome.graph, outcome.states)
 
 
-def _session_id(around: Surroundings, kept: KeptSessions) -> str:
-    named: str | None = around.options.session
-    if named is not None and around.options.last:
-        raise UsageError("give a SESSION or --last, not both")
-    if named is not None:
-        return kept.find(named)
-    ids = kept.ids()
-    if not ids:
-        raise UsageError(f"no session is kept in {kept.folder} yet; ask something first")
-    return ids[0]
-
-
-def _width(around: Surroundings) -> int | None:
-    return shutil.get_terminal_size().columns if around.stdout.isatty() else None
-
-
 def _tell_decisions(
     around: Surroundings, session_id: str, title: str, runs: tuple[DecidedRun, ...]
 ) -> ExitCode:
@@ -150,7 +132,7 @@ def _tell_decisions(
         return ExitCode.ANSWERED
     if around.options.json:
         raise UsageError("--json prints JSON, which is --depth json; leave one of the two out")
-    told = whole_text(runs) if depth == "all" else paragraphs(runs, _width(around))
+    told = whole_text(runs) if depth == "all" else paragraphs(runs, around.columns)
     around.print(f"{title}\n\n{around.redactor.text(told)}".rstrip())
     return ExitCode.ANSWERED
 
@@ -164,6 +146,26 @@ def _chosen(runs: tuple[_Run, ...], number: int | None) -> tuple[_Run, ...]:
     return (runs[place],)
 
 
+def kept_sessions(around: Surroundings) -> KeptSessions:
+    """The profile's sessions; what it masks is taken out of all that is told of them."""
+    around.redactor.mask(around.profile.memory.mask)
+    return KeptSessions(around.profile, around.places.home, around.complaints.say)
+
+
+def session_named(around: Surroundings) -> tuple[str, list[MemoryItem]]:
+    """The session of the command line, else the one that was used last: its id, and its items.
+
+    Raises:
+        UsageError: there is no such session, or none at all.
+        StorageError: it can't be read.
+    """
+    kept, named = kept_sessions(around), around.options.session
+    ids = [kept.find(named)] if named is not None else kept.ids()
+    if not ids:
+        raise UsageError(f"no session is kept in {kept.folder} yet; ask something first")
+    return ids[0], kept.items(ids[0])
+
+
 def write_page(around: Surroundings, kind: PageKind, title: str, told: Json) -> ExitCode:
     """Write the page to the file of --html, and say so.
 
@@ -171,8 +173,6 @@ def write_page(around: Surroundings, kind: PageKind, title: str, told: Json) -> 
         StorageError: it can't be written.
     """
     file: Path = around.options.html
-    try:
+    with storing(file):
         write_atomically(file, html_page(kind, title, told).encode())
-    except OSError as error:
-        raise StorageError(f"{file} can't be written: {error.strerror or error}") from error
     return around.report({"file": str(file)}, f"wrote {file}")

@@ -8,7 +8,8 @@ from typing import Final
 from config.settings import SettingsError
 from core.base.clock import moment
 from core.base.text import size_text
-from core.errors import ExitCode, StorageError, UsageError
+from core.errors import ExitCode, UsageError, storing
+from core.values import Json
 from modules.cli.parser import command_parser, read_words
 from modules.cli.surroundings import Options, Surroundings
 from modules.planning.guidance.markdown import read_data
@@ -44,7 +45,7 @@ def parse(words: Sequence[str], program: str) -> Options:
     which.add_argument("--list", action="store_true", help="show what was decided, and if it holds")
     which.add_argument("--revoke", metavar="PATH", type=Path, help="be asked again about a text")
     parser.set_defaults(run=trust)
-    return read_words(parser, words, is_mixed=True)
+    return read_words(parser, words)
 
 
 def trust(around: Surroundings) -> ExitCode:
@@ -54,18 +55,16 @@ def trust(around: Surroundings) -> ExitCode:
         UsageError: there is no such text.
         StorageError: the record can't be written.
     """
-    options, store = around.options, TrustStore(around.places.home / FILE_NAME)
+    options, file = around.options, around.places.home / FILE_NAME
+    store = TrustStore(file)
     if options.path is not None and (options.list or options.revoke is not None):
         raise UsageError(f"{options.path} stands beside --list or --revoke; give one of them")
-    try:
+    with storing(file):
         if options.list:
             return _list(around, store)
         if options.revoke is not None:
             return _revoke(around, store, options.revoke)
         return _trust(around, store, options.path or Path())
-    except OSError as error:
-        name = around.places.home / FILE_NAME
-        raise StorageError(f"{name} can't be written: {error.strerror or error}") from error
 
 
 def _trust(around: Surroundings, store: TrustStore, path: Path) -> ExitCode:
@@ -104,14 +103,10 @@ def _texts_at(around: Surroundings, path: Path) -> list[GuidanceText]:
 def _list(around: Surroundings, store: TrustStore) -> ExitCode:
     decisions = store.decisions()
     rows = [(path, _state(Path(path), each), moment(each.when)) for path, each in decisions.items()]
-    if around.options.json:
-        keys = ("path", "state", "at")
-        around.print_json({"texts": [dict(zip(keys, row, strict=True)) for row in rows]})
-    elif rows:
-        around.print_table([("text", "state", "decided"), *rows])
-    else:
-        around.print("nothing was decided yet; agent.py trust trusts what this folder has")
-    return ExitCode.ANSWERED
+    texts: list[Json] = [{"path": path, "state": state, "at": when} for path, state, when in rows]
+    none = "nothing was decided yet; agent.py trust trusts what this folder has"
+    heads = ("text", "state", "decided")
+    return around.report_rows({"texts": texts}, [heads, *rows], none=none)
 
 
 def _state(path: Path, decision: Decision) -> str:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -9,7 +10,7 @@ from config.settings import WORKFLOWS, SettingsError
 from core.base.files import folder_locked, write_atomically
 from core.base.memory.exchanges import dated_exchanges
 from core.base.text import one_line
-from core.errors import ExitCode, StorageError, UsageError
+from core.errors import ExitCode, UsageError, storing
 from core.team.graph import Subtask
 from core.turn import MemoryItem
 from core.values import Json, JsonObject
@@ -17,7 +18,7 @@ from modules.cli.command_line import add_request_options, arguments_for
 from modules.cli.interaction import Setting, answer
 from modules.cli.parser import Action, CommandParser, read_action
 from modules.cli.surroundings import Options, Surroundings
-from modules.session.kept import KeptSessions
+from modules.cli.trace import session_named
 from modules.session.team_items import graph_of
 from modules.team.roles import roles_of
 from modules.team.workflow import (
@@ -33,7 +34,7 @@ from modules.team.workflow import (
     workflow_files,
     workflow_text,
 )
-from modules.terminal.streams import printable
+from modules.terminal.streams import typed_answer
 
 HEADS: Final = ("workflow", "parameters", "what it does")
 STEP_CHARACTERS: Final = 100
@@ -58,12 +59,9 @@ def parse(words: Sequence[str], program: str) -> Options:
 
 def list_workflows(around: Surroundings) -> ExitCode:
     """Each with its parameters and what it does, or what is wrong with it."""
-    rows = [*summaries(around.places.home)]
-    if around.options.json:
-        around.print_json([_document(found, path) for path, found in _read_all(around.places.home)])
-    else:
-        around.print_table([HEADS, *rows])
-    return ExitCode.ANSWERED
+    home = around.places.home
+    documents: list[Json] = [_document(found, path) for path, found in _read_all(home)]
+    return around.report_rows(documents, [HEADS, *summaries(home)])
 
 
 def summaries(home: Path) -> Iterator[tuple[str, str, str]]:
@@ -201,13 +199,13 @@ def _asked_for(
     values = {**given}
     if around.stderr is None or not (sys.stdin.isatty() and around.stderr.isatty()):
         return values
-    for name in workflow.missing(given):
-        about = workflow.parameters[name].description
-        around.stderr.write(printable(f"{name}{f' ({one_line(about)})' if about else ''}: "))
-        around.stderr.flush()
-        if not (line := sys.stdin.readline().strip()):
-            break  # what is missing is told as it is where nobody is there
-        values[name] = line
+    with suppress(EOFError):  # what is missing is told as it is where nobody is there
+        for name in workflow.missing(given):
+            about = workflow.parameters[name].description
+            question = f"{name}{f' ({one_line(about)})' if about else ''}: "
+            if not (line := typed_answer(question, around.stderr)):
+                break
+            values[name] = line
     return values
 
 
@@ -219,12 +217,8 @@ def save_workflow(around: Surroundings) -> ExitCode:
         StorageError: the session can't be read, or the file not be written.
     """
     options = around.options
-    around.redactor.mask(around.profile.memory.mask)
-    kept = KeptSessions(around.profile, around.places.home, around.complaints.say)
-    if options.session is None and not kept.ids():
-        raise UsageError(f"no session is kept in {kept.folder} yet; ask something first")
-    session_id = kept.ids()[0] if options.session is None else kept.find(options.session)
-    items, values = kept.items(session_id), arguments_of(options.values)
+    _, items = session_named(around)
+    values = arguments_of(options.values)
     path = saved(around.places.home, options.name, items, values, is_forced=options.force)
     told = f"wrote {path}; agent.py workflow run {options.name} runs it"
     return around.report({"file": str(path)}, told)
@@ -260,13 +254,10 @@ def saved(
         checked_workflow(path, text)
     except SettingsError as error:
         raise UsageError(f"no workflow can be made of it: {error}") from error
-    try:
-        with folder_locked(path):
-            if path.exists() and not is_forced:
-                raise UsageError(f"{path} is there already; --force replaces it")
-            write_atomically(path, text.encode())
-    except OSError as error:
-        raise StorageError(f"{path} can't be written: {error.strerror or error}") from error
+    with storing(path), folder_locked(path):
+        if path.exists() and not is_forced:
+            raise UsageError(f"{path} is there already; --force replaces it")
+        write_atomically(path, text.encode())
     return path
 
 
@@ -358,7 +349,6 @@ examples:
         run_workflow,
         _run_arguments,
         options=add_request_options,
-        is_mixed=True,
     ),
     "save": Action(
         "make a workflow of a session's newest request",
@@ -370,6 +360,5 @@ examples:
   agent.py workflow save lease --from 4f8a1c city=Berlin""",
         save_workflow,
         _save_arguments,
-        is_mixed=True,
     ),
 }

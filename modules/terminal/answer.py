@@ -441,7 +441,7 @@ def step_document(step: Step) -> StepDocument:
 
 def step_end(step: Step) -> StepEnd:
     """What came of a step, without what events before it have told."""
-    kind, text = _result(step.result)
+    kind, text = result_told(step.result)
     return {
         "step": step.number,
         "attempt": step.attempt,
@@ -451,7 +451,8 @@ def step_end(step: Step) -> StepEnd:
     }
 
 
-def _result(result: ActionResult) -> tuple[StepResult, str]:
+def result_told(result: ActionResult) -> tuple[StepResult, str]:
+    """What kind of result it is, and its text."""
     match result:
         case FinalAnswer(text):
             return "final_answer", text

@@ -145,6 +145,18 @@ def write(text: str, stream: TextIO) -> None:
     stream.flush()
 
 
+def typed_answer(question: str, stderr: TextIO) -> str:
+    """What is typed at the terminal behind a question, outside of an event loop.
+
+    Raises:
+        EOFError: Ctrl-D, or the terminal is gone.
+    """
+    write(printable(question), stderr)
+    if not (line := sys.stdin.readline()):
+        raise EOFError
+    return line.strip()
+
+
 def _is_unicode(stream: TextIO) -> bool:
     """Whether the stream can write every character; a `StringIO` has no encoding and can."""
     return (stream.encoding or "utf-8").lower().replace("-", "").startswith("utf")

@@ -19,7 +19,7 @@ from core import errors
 from core.base.json_text import Json, JsonObject
 from core.errors import CortexError, ExitCode, exit_code_of
 from modules.cli.command_line import ACTIONS, COMMANDS
-from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
+from modules.cli.prompt_commands.dispatch import COMMANDS_AT_PROMPT
 from modules.cli.schema import SCHEMAS
 from modules.team.roles import roles_of
 from modules.trace.otel import names

@@ -20,7 +20,7 @@ from core.events import Event
 from core.ports import TextModel
 from core.provenance.known import provenance_policy
 from core.session import MultiMCP
-from modules.cli.composition import ServerAccess, build_dispatcher, open_display
+from modules.cli.composition import build_dispatcher, open_display
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager
 from modules.models.serving.watched import ChosenModel
@@ -108,7 +108,7 @@ class Stage:
     def dispatcher(self, names: Sequence[ServerName]) -> MultiMCP:
         """A dispatcher over the named servers, as the program builds it."""
         display = open_display(None, Redactor({}), verbose=False, quiet=True)
-        return build_dispatcher(self.specs(names), self.places, display, ServerAccess())
+        return build_dispatcher(self.specs(names), self.places, display)
 
     def manager(self, *, is_rendered: bool = False) -> ModelManager:
         """A manager of the model, with sums of its own."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from modules.cli.prompt_commands.command import PromptCommand
-from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
+from modules.cli.prompt_commands.dispatch import COMMANDS_AT_PROMPT
 from tests.command_line import session_files, without_servers
 from tests.processes.conftest import OpenScreen
 from tests.screens import ScreenTerminal

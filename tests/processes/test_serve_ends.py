@@ -234,7 +234,8 @@ def test_who_reads_one_line_gets_the_address_and_a_service_that_ends_well(tmp_pa
 
 
 @pytest.mark.parametrize(
-    "streams", [">out 2>&-", "2>&1 >out | head -c 1 >begun; exit ${PIPESTATUS[0]}"]
+    "streams",
+    [">out 2>&-", ">out 2>/dev/full", "2>&1 >out | head -c 1 >begun; exit ${PIPESTATUS[0]}"],
 )
 def test_a_service_to_whose_stderr_nobody_listens_answers_and_ends_well(
     tmp_path: Path, streams: str

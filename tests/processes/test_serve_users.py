@@ -200,7 +200,7 @@ class Visitor:
         blue = await self.mcp.call_tool(
             "ask", PAINT, input_responses={self.asked: BLUE}, request_state=self.state
         )
-        assert text_of(blue) == "blue it is"
+        assert text_of(blue).startswith("blue it is")
         answer = {"question_id": self.question, "text": "mine"}
         given = await self.http.post(f"/runs/{self.run}/answer", json=answer)
         assert given.status_code == 204

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from modules.service.served.event_types import EVENT_TYPES
 from tests.command_line import ROOT, plan
 from tests.processes.test_serve import Serve, events, gated, serve
 from tests.real.parts import PYTHON_PARTS
+from tests.real.serving import chromium
 
 __all__ = ["serve"]
 
@@ -26,15 +26,12 @@ TWICE = plan(
 def test_an_event_source_hears_each_event_once_over_a_cut_connection_and_ends(
     serve: Serve, tmp_path: Path
 ) -> None:
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-    if chromium is None:
-        message = "there is no Chromium; on Debian: apt-get install chromium"
-        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    browser = chromium()
     service = serve(*gated(tmp_path, answers=[TWICE]))
     body = {"message": "go", "on_disconnect": "continue"}
     with service.client().stream("POST", "/chat", json=body) as response:
         run = response.headers["x-run-id"]
-    words = [chromium, service.url, run, str(tmp_path / "gates"), *EVENT_TYPES]
+    words = [browser, service.url, run, str(tmp_path / "gates"), *EVENT_TYPES]
     done = subprocess.run(
         [str(PYTHON_PARTS / "bin" / "python"), "-m", "tests.real.event_source_visit", *words],
         cwd=ROOT,

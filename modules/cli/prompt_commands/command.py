@@ -3,14 +3,13 @@
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Concatenate, Final, Literal, ParamSpec, TypeAlias, get_args
 
 from core.base.frozen import frozen
 from core.base.memory.exchanges import dated_exchanges
 from core.errors import ExitCode
 from core.session import MultiMCP
 from core.team.graph import TaskGraph
-from modules.cli.docs import PromptDocuments
 from modules.cli.interaction import Setting
 from modules.conversation import Conversation
 from modules.planning.by_hand import NOTHING_BY_HAND, ByHand
@@ -21,14 +20,7 @@ Group: TypeAlias = Literal[
     "Requests", "Sessions", "Servers and documents", "Settings", "Terminal", "Yours"
 ]
 
-GROUPS: Final[tuple[Group, ...]] = (
-    "Requests",
-    "Sessions",
-    "Servers and documents",
-    "Settings",
-    "Terminal",
-    "Yours",
-)
+GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 """In the order in which `/help` lists them."""
 
 
@@ -60,6 +52,7 @@ class AtPrompt:
     """What handlers work with; `say` writes a text under a stage, `during` names a wait.
 
     Attributes:
+        environ: where keys and variables come from.
         commands: the table itself, for those that tell of it.
         last_request: what was asked last in this process, as it was typed.
         next_text: what stands in the next prompt from the beginning.
@@ -72,8 +65,7 @@ class AtPrompt:
     setting: Setting
     conversation: Conversation
     dispatcher: MultiMCP
-    kept: KeptSessions
-    documents: PromptDocuments
+    environ: Mapping[str, str]
     during: Callable[[str, str], AbstractContextManager[None]]
     say: Callable[[str, str], None]
     commands: Sequence["PromptCommand"] = ()
@@ -85,9 +77,9 @@ class AtPrompt:
     show_code: Callable[[str, str], None] | None = None
 
     @property
-    def environ(self) -> Mapping[str, str]:
-        """The environment that keys and variables come from."""
-        return self.documents.environ
+    def kept(self) -> KeptSessions:
+        """The sessions of the profile in use."""
+        return KeptSessions(self.setting.profile, self.setting.places.home, self.say)
 
     def redact(self, text: str) -> str:
         """The text without secrets."""
@@ -101,8 +93,8 @@ class AtPrompt:
         return asked[-1].request if asked else None
 
 
-Handler: TypeAlias = Callable[[AtPrompt, str], Coroutine[object, object, ExitCode | Ask]]
-"""Does what the words behind a command say."""
+Handler: TypeAlias = Callable[[AtPrompt, str], Coroutine[object, object, ExitCode | Ask | None]]
+"""Does what the words behind a command say; None: that was done."""
 
 Complete: TypeAlias = Callable[[AtPrompt, str], Iterable[Candidate]]
 """What could stand where the words behind a command end: whole words, for the last of them."""
@@ -122,10 +114,10 @@ class PromptCommand:
     takes a look at files or services.
     """
 
+    run: Handler
     name: str
     group: Group
     summary: str
-    run: Handler
     arguments: str = ""
     details: str = ""
     complete: Complete = nothing
@@ -137,3 +129,19 @@ class PromptCommand:
     def usage(self) -> str:
         """`/resume [ID]`."""
         return f"/{self.name} {self.arguments}".rstrip()
+
+
+Told = ParamSpec("Told")
+
+
+def _decorator(
+    made: Callable[Concatenate[Handler, Told], PromptCommand],
+) -> Callable[Told, Callable[[Handler], PromptCommand]]:
+    def told(*args: Told.args, **kwargs: Told.kwargs) -> Callable[[Handler], PromptCommand]:
+        return lambda run: made(run, *args, **kwargs)
+
+    return told
+
+
+prompt_command = _decorator(PromptCommand)
+"""Makes a command of the handler below it; takes what a `PromptCommand` has beside `run`."""

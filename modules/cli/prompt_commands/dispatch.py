@@ -13,9 +13,16 @@ from config.settings import SettingsError
 from core.base.text import edit_distance, near_names
 from core.errors import ExitCode, UsageError
 from modules.cli.command_line import COMMANDS, MISTYPED_BY_MAX
-from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand
-from modules.cli.prompt_commands.terminal import find_command
-from modules.cli.prompt_commands.user_commands import UserCommands
+from modules.cli.first_run import FIRST_RUN_COMMANDS
+from modules.cli.prompt_commands.command import GROUPS, Ask, AtPrompt, PromptCommand
+from modules.cli.prompt_commands.memory import MEMORY_COMMANDS
+from modules.cli.prompt_commands.permissions import PERMISSION_COMMANDS
+from modules.cli.prompt_commands.requests import REQUEST_COMMANDS
+from modules.cli.prompt_commands.servers import SERVER_COMMANDS
+from modules.cli.prompt_commands.sessions import SESSION_COMMANDS
+from modules.cli.prompt_commands.settings import SETTING_COMMANDS
+from modules.cli.prompt_commands.terminal import TERMINAL_COMMANDS, find_command
+from modules.cli.prompt_commands.user_commands import SKILL_COMMANDS, UserCommands
 from modules.cli.shell_command import SHELL_MARK, run_shell
 from modules.cli.switching import look_at_server_files
 from modules.models.offline.welcome import asks_for_help
@@ -34,6 +41,25 @@ _SHOWS: Final = ("list", "show")
 """What may stand before the name of a command, as in `list sessions`."""
 
 
+COMMANDS_AT_PROMPT: Final[tuple[PromptCommand, ...]] = tuple(
+    sorted(
+        (
+            *REQUEST_COMMANDS,
+            *SESSION_COMMANDS,
+            *MEMORY_COMMANDS,
+            *SERVER_COMMANDS,
+            *SKILL_COMMANDS,
+            *SETTING_COMMANDS,
+            *FIRST_RUN_COMMANDS,
+            *PERMISSION_COMMANDS,
+            *TERMINAL_COMMANDS,
+        ),
+        key=lambda command: GROUPS.index(command.group),
+    )
+)
+"""All of them, group by group."""
+
+
 class PromptCommands:
     """Does what a line says that is a command."""
 
@@ -44,7 +70,7 @@ class PromptCommands:
         taken = {name for command in commands for name in (command.name, *command.others)}
         self._users = UserCommands(at.setting.places.home / FOLDER, taken, at.say)
         self._proposed: dict[str, list[Candidate]] = {}  # since the last line
-        self._running: asyncio.Task[ExitCode | Ask] | None = None
+        self._running: asyncio.Task[ExitCode | Ask | None] | None = None
         self._doubted = ""
 
     async def run(self, line: str) -> ExitCode | Ask:
@@ -167,7 +193,7 @@ class PromptCommands:
             if self._running.cancelled():
                 self._at.say("loop", f"/{command.name} was stopped")
                 return ExitCode.INTERRUPTED
-            return self._running.result()
+            return self._running.result() or ExitCode.ANSWERED
         finally:
             self._running.cancel()
             self._running = None

@@ -8,13 +8,20 @@ from config.server_list import memory_server_id
 from core.base.clock import moment
 from core.base.memory.facts import Fact, FactError, FactStore
 from core.errors import ExitCode, StorageError, UsageError
-from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
+from modules.cli.prompt_commands.command import AtPrompt, prompt_command
 from modules.memory.earlier import search_memory
 
 FOUND: Final = 5
 """So many exchanges are shown."""
 
 
+@prompt_command(
+    "search",
+    "Sessions",
+    "earlier sessions, by words and by meaning",
+    "WORDS",
+    "The memory server looks, and is started if need be.",
+)
 async def _search(at: AtPrompt, words: str) -> ExitCode:
     """What was asked and answered before, by words and by meaning.
 
@@ -37,23 +44,28 @@ async def _search(at: AtPrompt, words: str) -> ExitCode:
     return ExitCode.TOOL_FAILED if result.is_error else ExitCode.ANSWERED
 
 
-async def _memory(at: AtPrompt, words: str) -> ExitCode:
-    """The facts that are kept, the newest first."""
+@prompt_command("memory", "Sessions", "what you have stated and is kept", "[WORDS]")
+async def _memory(at: AtPrompt, words: str) -> None:
     facts = await _facts(at, lambda store: store.find(words))
     newest = sorted(facts, key=lambda fact: -fact.when)
     at.say("memory", "\n".join(map(_line, newest)) or "nothing that you have stated is kept")
-    return ExitCode.ANSWERED
 
 
-async def _forget(at: AtPrompt, words: str) -> ExitCode:
-    """Forget a fact for good; the sessions in which it was said stay."""
+@prompt_command(
+    "forget",
+    "Sessions",
+    "forget what you have stated",
+    "WORDS",
+    "By its id, or by words that only it has. Sessions in which it was said stay; "
+    "agent.py sessions delete deletes them.",
+)
+async def _forget(at: AtPrompt, words: str) -> None:
     if not words:
         raise UsageError("say what to forget, its words or its id; /memory shows what is kept")
     gone = await _facts(at, lambda store: store.forget(words))
     if not gone:
         raise UsageError(f"nothing is kept that says {words!r}; /memory shows what is")
     at.say("memory", "\n".join(f"forgotten: {fact.text}" for fact in gone))
-    return ExitCode.ANSWERED
 
 
 async def _facts(at: AtPrompt, ask: Callable[[FactStore], tuple[Fact, ...]]) -> tuple[Fact, ...]:
@@ -80,23 +92,4 @@ def _line(fact: Fact) -> str:
     return f"{fact.fact_id}  {fact.text} ({moment(fact.when)[:10]}{before})"
 
 
-MEMORY_COMMANDS: Final = (
-    PromptCommand(
-        "search",
-        "Sessions",
-        "earlier sessions, by words and by meaning",
-        _search,
-        "WORDS",
-        "The memory server looks, and is started if need be.",
-    ),
-    PromptCommand("memory", "Sessions", "what you have stated and is kept", _memory, "[WORDS]"),
-    PromptCommand(
-        "forget",
-        "Sessions",
-        "forget what you have stated",
-        _forget,
-        "WORDS",
-        "By its id, or by words that only it has. Sessions in which it was said stay; "
-        "agent.py sessions delete deletes them.",
-    ),
-)
+MEMORY_COMMANDS: Final = (_search, _memory, _forget)

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from core.base.text import did_you_mean, near_names
-from core.errors import ExitCode, StorageError, UsageError
+from core.errors import UsageError, storing
 from core.provenance.permissions import Permission, named_permission
-from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
+from modules.cli.prompt_commands.command import AtPrompt, prompt_command
 from modules.terminal.asking.quoting import target_text
 from modules.terminal.input.candidates import Candidate
 from modules.terminal.streams import shown_name
@@ -22,7 +22,29 @@ USAGE: Final = (
 )
 
 
-async def _permissions(at: AtPrompt, words: str) -> ExitCode:
+def _words(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    action, gap, behind = text.lstrip().partition(" ")
+    if not gap:
+        yield from map(Candidate, _ACTIONS)
+    elif action == "allow" and " " not in behind:
+        yield from (Candidate(tool.qualified_name) for tool in at.dispatcher.catalog.known)
+    elif action == "forget":
+        held = at.conversation.permissions
+        names = dict.fromkeys(each.tool for each in (*held.session, *held.kept))
+        yield from map(Candidate, (*names, "all"))
+
+
+@prompt_command(
+    "permissions",
+    "Settings",
+    "the calls that need no yes: shown, allowed, taken back",
+    "[allow TOOL [TARGET] | forget N|TOOL|all]",
+    "What an «always» has allowed, with its target. allow lets a tool be called with any "
+    "arguments (as --approve), or with one address, the host of https://HOST, one e-mail "
+    "address or path.",
+    _words,
+)
+async def _permissions(at: AtPrompt, words: str) -> None:
     """Show, allow, or take back.
 
     Raises:
@@ -39,7 +61,6 @@ async def _permissions(at: AtPrompt, words: str) -> ExitCode:
             await _forget(at, which)
         case _:
             raise UsageError(USAGE)
-    return ExitCode.ANSWERED
 
 
 async def _overview(at: AtPrompt) -> str:
@@ -110,35 +131,9 @@ async def _forget(at: AtPrompt, which: str) -> None:
         gone = [each for each in all_held if which in ("all", each.tool)]
     if not gone:
         raise UsageError(f"nothing is allowed under {which!r}; /permissions shows what is")
-    try:
+    with storing(held.file):
         await asyncio.to_thread(held.forget, gone)
-    except OSError as error:
-        raise StorageError(f"{held.file} can't be written: {error.strerror or error}") from error
     at.say("tool", at.redact("\n".join(f"no longer allowed: {_line(each)}" for each in gone)))
 
 
-def _words(at: AtPrompt, text: str) -> Iterable[Candidate]:
-    action, gap, behind = text.lstrip().partition(" ")
-    if not gap:
-        yield from map(Candidate, _ACTIONS)
-    elif action == "allow" and " " not in behind:
-        yield from (Candidate(tool.qualified_name) for tool in at.dispatcher.catalog.known)
-    elif action == "forget":
-        held = at.conversation.permissions
-        names = dict.fromkeys(each.tool for each in (*held.session, *held.kept))
-        yield from map(Candidate, (*names, "all"))
-
-
-PERMISSION_COMMANDS: Final = (
-    PromptCommand(
-        "permissions",
-        "Settings",
-        "the calls that need no yes: shown, allowed, taken back",
-        _permissions,
-        "[allow TOOL [TARGET] | forget N|TOOL|all]",
-        "What an «always» has allowed, with its target. allow lets a tool be called with any "
-        "arguments (as --approve), or with one address, the host of https://HOST, one e-mail "
-        "address or path.",
-        _words,
-    ),
-)
+PERMISSION_COMMANDS: Final = (_permissions,)

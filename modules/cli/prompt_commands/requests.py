@@ -15,7 +15,12 @@ from core.strategy import CHARACTERS_PER_TOKEN
 from core.turn import SANDBOX_STEP, MemoryItem
 from modules.cli.parser import GRAPH_SUFFIXES
 from modules.cli.plan import planned
-from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand, ShownPlan
+from modules.cli.prompt_commands.command import (
+    Ask,
+    AtPrompt,
+    ShownPlan,
+    prompt_command,
+)
 from modules.cli.run_plan_file import may_call_tools, read_plan
 from modules.memory.past import Past, exchange_characters, room_characters
 from modules.planning.by_hand import GivenPlan
@@ -33,7 +38,14 @@ _RUN: Final = "/run "
 _NO_EDITOR: Final = "there is no terminal here to edit at"
 
 
-async def _retry(at: AtPrompt, words: str) -> ExitCode | Ask:
+@prompt_command(
+    "retry",
+    "Requests",
+    "ask the last request again",
+    details="The answer that went before is taken back, as by /undo. In a session that goes "
+    "on, files that went along do not go along again.",
+)
+async def _retry(at: AtPrompt, words: str) -> ExitCode | Ask | None:
     """Ask the last request again, as if it had not been asked.
 
     Raises:
@@ -44,7 +56,7 @@ async def _retry(at: AtPrompt, words: str) -> ExitCode | Ask:
     if asked and not asked[-1].undone and _is_of(asked[-1], request, at):
         await _take_back(at)
     at.say("loop", f"asks again: {one_line(request, SHOWN_CHARACTERS)}")
-    return await _run(at, request.removeprefix(_RUN)) if _is_file(request) else Ask(request)
+    return await _run.run(at, request.removeprefix(_RUN)) if _is_file(request) else Ask(request)
 
 
 def _is_of(exchange: DatedExchange, request: str, at: AtPrompt) -> bool:
@@ -58,7 +70,14 @@ async def _last_asked(at: AtPrompt) -> str:
     return request
 
 
-async def _edit(at: AtPrompt, words: str) -> ExitCode:
+@prompt_command(
+    "edit",
+    "Requests",
+    "change the last request at the prompt",
+    "[REQUEST]",
+    "It is sent with Enter, as any other. Ctrl-G opens what is typed in $EDITOR.",
+)
+async def _edit(at: AtPrompt, words: str) -> None:
     """Put the last request, or the words, into the next prompt.
 
     Raises:
@@ -67,10 +86,16 @@ async def _edit(at: AtPrompt, words: str) -> ExitCode:
     if at.edit is None:
         raise UsageError(f"{_NO_EDITOR}; send the changed request itself")
     at.next_text = words or await _last_asked(at)
-    return ExitCode.ANSWERED
 
 
-async def _undo(at: AtPrompt, words: str) -> ExitCode:
+@prompt_command(
+    "undo",
+    "Requests",
+    "take the last request and its answer back",
+    details="No prompt tells of them any more; the session's file keeps them. What you have "
+    "stated in them stays until /forget. Once more takes back the one before.",
+)
+async def _undo(at: AtPrompt, words: str) -> None:
     """Take the last exchange that counts back.
 
     Raises:
@@ -82,7 +107,6 @@ async def _undo(at: AtPrompt, words: str) -> ExitCode:
     left = len(dated_exchanges(at.conversation.session.items))
     told = one_line(exchange.request, SHOWN_CHARACTERS)
     at.say("memory", f"taken back: {told}\nearlier requests that still count: {left}")
-    return ExitCode.ANSWERED
 
 
 async def _take_back(at: AtPrompt) -> DatedExchange | None:
@@ -94,6 +118,20 @@ async def _take_back(at: AtPrompt) -> DatedExchange | None:
     return exchange
 
 
+def _plan_words(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    if " " not in text.lstrip():
+        yield Candidate("edit", "change the plan that was shown last")
+
+
+@prompt_command(
+    "plan",
+    "Requests",
+    "write the plan or the graph for a request, and do not run it",
+    "[REQUEST|edit]",
+    "/run runs it. Without a request it is the last plan that ran; `edit` opens what was "
+    "shown last in $EDITOR: a plan, or a graph as YAML.",
+    _plan_words,
+)
 async def _plan(at: AtPrompt, words: str) -> ExitCode:
     """Write a plan or a graph and show it; without words, show the last plan that ran.
 
@@ -160,6 +198,22 @@ def _plan_in(item: MemoryItem) -> str | None:
     return source if isinstance(source, str) else None
 
 
+def paths(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    """The files and folders that the last word may become."""
+    word = "" if text[-1:].isspace() else (text.split() or [""])[-1]
+    for each in path_candidates(f"@{word}", Path.cwd()):
+        yield replace(each, text=each.text.removeprefix("@"))
+
+
+@prompt_command(
+    "run",
+    "Requests",
+    "run the plan or graph that was shown last, or a file's",
+    "[FILE]",
+    "A plan is repaired, checked and bounded as every plan, and asks for what has to be "
+    "allowed; one that fails is not written anew. A graph's file ends in .yaml.",
+    paths,
+)
 async def _run(at: AtPrompt, words: str) -> Ask:
     """Run the plan that was shown last, or that of a file.
 
@@ -198,15 +252,21 @@ def _read(words: str, bytes_max: int | None) -> str:
     return read_plan(str(file), sys.stdin.buffer, bytes_max)
 
 
-async def _context(at: AtPrompt, words: str) -> ExitCode:
-    """How large the next prompt would be, part by part."""
+@prompt_command(
+    "context",
+    "Requests",
+    "what the next prompt holds, in tokens",
+    "[REQUEST]",
+    "With a request, what that one would hold; no model is asked.",
+)
+async def _context(at: AtPrompt, words: str) -> None:
     model, measured = at.conversation.model, MeasuredPrompt()
     if model.traits.reads_text:
         request = clean_request(words) if words else ""
         await at.conversation.ask(request, by_hand=measured)
     if (sizes := measured.sizes) is None:
         at.say("model", f"{model.name} reads no prompt: nothing has to fit into a context")
-        return ExitCode.ANSWERED
+        return
     rows = [(part, f"{sizes.tokens(size):,}") for part, size in sizes.parts.items() if size]
     total, room = sizes.tokens(sum(sizes.parts.values())), sizes.context_tokens
     part = f"{total / room:.0%} of the {room:,} tokens" if room else "an unknown part of those"
@@ -223,11 +283,15 @@ async def _context(at: AtPrompt, words: str) -> ExitCode:
         names = ", ".join(spec.id for spec in unknown)
         lines.append(f"and the tools of servers that have not started yet: {names}")
     at.say("model", "\n".join(lines))
-    return ExitCode.ANSWERED
 
 
+@prompt_command(
+    "compact",
+    "Requests",
+    "have the older requests go into notes now",
+    details="The model writes them; by itself it does so when there is no room for them.",
+)
 async def _compact(at: AtPrompt, words: str) -> ExitCode:
-    """Have notes written on all requests but the last, which stand for them from now on."""
     conversation, traits = at.conversation, at.conversation.model.traits
     if not traits.reads_text:
         at.say("memory", f"nothing to do: {conversation.model.name} reads no prompt, and no notes")
@@ -254,76 +318,4 @@ def _size(past: Past) -> int:
     return len(past.summary) + sum(map(exchange_characters, past.turns))
 
 
-def paths(at: AtPrompt, text: str) -> Iterable[Candidate]:
-    """The files and folders that the last word may become."""
-    word = "" if text[-1:].isspace() else (text.split() or [""])[-1]
-    for each in path_candidates(f"@{word}", Path.cwd()):
-        yield replace(each, text=each.text.removeprefix("@"))
-
-
-def _plan_words(at: AtPrompt, text: str) -> Iterable[Candidate]:
-    if " " not in text.lstrip():
-        yield Candidate("edit", "change the plan that was shown last")
-
-
-REQUEST_COMMANDS: Final = (
-    PromptCommand(
-        "retry",
-        "Requests",
-        "ask the last request again",
-        _retry,
-        details="The answer that went before is taken back, as by /undo. In a session that goes "
-        "on, files that went along do not go along again.",
-    ),
-    PromptCommand(
-        "edit",
-        "Requests",
-        "change the last request at the prompt",
-        _edit,
-        "[REQUEST]",
-        "It is sent with Enter, as any other. Ctrl-G opens what is typed in $EDITOR.",
-    ),
-    PromptCommand(
-        "undo",
-        "Requests",
-        "take the last request and its answer back",
-        _undo,
-        details="No prompt tells of them any more; the session's file keeps them. What you have "
-        "stated in them stays until /forget. Once more takes back the one before.",
-    ),
-    PromptCommand(
-        "plan",
-        "Requests",
-        "write the plan or the graph for a request, and do not run it",
-        _plan,
-        "[REQUEST|edit]",
-        "/run runs it. Without a request it is the last plan that ran; `edit` opens what was "
-        "shown last in $EDITOR: a plan, or a graph as YAML.",
-        _plan_words,
-    ),
-    PromptCommand(
-        "run",
-        "Requests",
-        "run the plan or graph that was shown last, or a file's",
-        _run,
-        "[FILE]",
-        "A plan is repaired, checked and bounded as every plan, and asks for what has to be "
-        "allowed; one that fails is not written anew. A graph's file ends in .yaml.",
-        paths,
-    ),
-    PromptCommand(
-        "context",
-        "Requests",
-        "what the next prompt holds, in tokens",
-        _context,
-        "[REQUEST]",
-        "With a request, what that one would hold; no model is asked.",
-    ),
-    PromptCommand(
-        "compact",
-        "Requests",
-        "have the older requests go into notes now",
-        _compact,
-        details="The model writes them; by itself it does so when there is no room for them.",
-    ),
-)
+REQUEST_COMMANDS: Final = (_retry, _edit, _undo, _plan, _run, _context, _compact)

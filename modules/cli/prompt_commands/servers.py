@@ -9,12 +9,16 @@ from config.servers import ServerSpec
 from core.base.text import counted, did_you_mean, near_names
 from core.errors import ExitCode, UsageError
 from modules.cli.command_line import ACTIONS
-from modules.cli.mcp import LOG_LINES_SHOWN
-from modules.cli.mcp_edit import disable, enable
-from modules.cli.mcp_list import NOTHING_CONFIGURED, server_table
-from modules.cli.mcp_logs import show_log
+from modules.cli.docs import manage_at_prompt
+from modules.cli.mcp import LOG_LINES_SHOWN, disable, enable
+from modules.cli.mcp_list import NOTHING_CONFIGURED, server_table, show_log
 from modules.cli.mcp_servers import status_text, tool_line, tools_text
-from modules.cli.prompt_commands.command import Ask, AtPrompt, Handler, PromptCommand
+from modules.cli.prompt_commands.command import (
+    Ask,
+    AtPrompt,
+    Handler,
+    prompt_command,
+)
 from modules.cli.surroundings import Options, Surroundings
 from modules.cli.switching import look_at_server_files
 from modules.terminal.input.candidates import Candidate
@@ -24,7 +28,29 @@ AsTyped: TypeAlias = Callable[[Surroundings], ExitCode]
 """What `agent.py mcp ACTION` does with what was typed."""
 
 
-async def _mcp(at: AtPrompt, words: str) -> ExitCode | Ask:
+def _mcp_words(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    action, gap, rest = text.lstrip().partition(" ")
+    if not gap:
+        yield from map(Candidate, _MCP_ACTIONS)
+    elif action in _MCP_ACTIONS and action not in ("list", "status") and " " not in rest.lstrip():
+        servers = at.setting.servers
+        offered = {"enable": servers.everyone, "logs": servers.everyone}
+        for spec in offered.get(action, servers.specs):
+            yield Candidate(spec.id, spec.description)
+
+
+@prompt_command(
+    "mcp",
+    "Servers and documents",
+    "the servers and how each is; restart, logs, enable, disable, tools",
+    "[ACTION [NAME]]",
+    "Without an action, how each is now; none is started. list: the entries; status: all "
+    "started and asked; restart NAME: its session ended, and another one begun; logs NAME: "
+    "the end of its log; disable NAME, enable NAME: as `agent.py mcp`, at once; tools [NAME]: "
+    "its tools. What others add to mcp.json or take out of it is seen at the next line.",
+    _mcp_words,
+)
+async def _mcp(at: AtPrompt, words: str) -> ExitCode | Ask | None:
     """Each server and how it is; starts none. With words, what these say.
 
     Raises:
@@ -52,12 +78,11 @@ def _status_table(at: AtPrompt) -> str:
     return f"\n{status_text(statuses, table_for)}" if statuses else ""
 
 
-async def _list(at: AtPrompt, words: str) -> ExitCode:
+async def _list(at: AtPrompt, words: str) -> None:
     """Every configured server, with nothing started."""
     rows, problems = await asyncio.to_thread(server_table, _around(at))
     told = f"{counted(len(rows) - 1, 'server')}\n{table_for(rows)}"
     at.say("mcp", "\n".join([told if rows[1:] else NOTHING_CONFIGURED, *problems]))
-    return ExitCode.ANSWERED
 
 
 async def _status(at: AtPrompt, words: str) -> ExitCode:
@@ -71,7 +96,7 @@ async def _status(at: AtPrompt, words: str) -> ExitCode:
     return ExitCode.WORLD_FAILED if is_failed else ExitCode.ANSWERED
 
 
-async def _restart(at: AtPrompt, words: str) -> ExitCode:
+async def _restart(at: AtPrompt, words: str) -> None:
     """End a server's session, and begin another.
 
     Raises:
@@ -81,17 +106,15 @@ async def _restart(at: AtPrompt, words: str) -> ExitCode:
     name = _running(at, words).id
     await at.dispatcher.restart(name)
     at.say("mcp", f"'{name}' was started anew: {_tools_of(at, name)}")
-    return ExitCode.ANSWERED
 
 
-async def _logs(at: AtPrompt, words: str) -> ExitCode:
+async def _logs(at: AtPrompt, words: str) -> None:
     """The end of what a server wrote to stderr."""
     name = _found(at, words).id
     at.say("mcp", await _as_typed(at, show_log, name=name, lines=LOG_LINES_SHOWN, follow=False))
-    return ExitCode.ANSWERED
 
 
-async def _enable(at: AtPrompt, words: str) -> ExitCode:
+async def _enable(at: AtPrompt, words: str) -> None:
     """Switch a server on, and bring it back now.
 
     Raises:
@@ -103,10 +126,9 @@ async def _enable(at: AtPrompt, words: str) -> ExitCode:
     if name not in at.dispatcher.server_tools:
         await at.dispatcher.restart(name)
         at.say("mcp", f"'{name}' has started: {_tools_of(at, name)}")
-    return ExitCode.ANSWERED
 
 
-async def _disable(at: AtPrompt, words: str) -> ExitCode:
+async def _disable(at: AtPrompt, words: str) -> None:
     """Switch a server off: it ends, and its tools are gone.
 
     Raises:
@@ -114,7 +136,6 @@ async def _disable(at: AtPrompt, words: str) -> ExitCode:
     """
     name = _found(at, words).id
     await _switch(at, disable, name)
-    return ExitCode.ANSWERED
 
 
 async def _switch(at: AtPrompt, run: AsTyped, name: str) -> None:
@@ -187,30 +208,12 @@ def _running(at: AtPrompt, name: str) -> ServerSpec:
     return spec
 
 
-def _mcp_words(at: AtPrompt, text: str) -> Iterable[Candidate]:
-    action, gap, rest = text.lstrip().partition(" ")
-    if not gap:
-        yield from map(Candidate, _MCP_ACTIONS)
-    elif action in _MCP_ACTIONS and action not in ("list", "status") and " " not in rest.lstrip():
-        servers = at.setting.servers
-        offered = {"enable": servers.everyone, "logs": servers.everyone}
-        for spec in offered.get(action, servers.specs):
-            yield Candidate(spec.id, spec.description)
-
-
-async def _tools(at: AtPrompt, words: str) -> ExitCode:
-    """Each tool as the planner sees it; starts the servers whose tools are not known."""
+@prompt_command("tools", "Servers and documents", "the tools, as a planner sees them")
+async def _tools(at: AtPrompt, words: str) -> None:
     await at.dispatcher.initialize()
     catalog = at.dispatcher.catalog
     lines = [tool_line(tool, catalog) for tool in catalog]
     at.say("mcp", "\n".join([counted(len(lines), "tool"), *lines]))
-    return ExitCode.ANSWERED
-
-
-async def _docs(at: AtPrompt, words: str) -> ExitCode:
-    """What the words say, done by the documents' own program."""
-    with at.during("docs", "your documents"):
-        return await at.documents.run(words)
 
 
 def _docs_actions(at: AtPrompt, text: str) -> Iterable[Candidate]:
@@ -218,27 +221,18 @@ def _docs_actions(at: AtPrompt, text: str) -> Iterable[Candidate]:
         yield from (Candidate(action) for action in ACTIONS["docs"] if action != "watch")
 
 
-SERVER_COMMANDS: Final = (
-    PromptCommand(
-        "mcp",
-        "Servers and documents",
-        "the servers and how each is; restart, logs, enable, disable, tools",
-        _mcp,
-        "[ACTION [NAME]]",
-        "Without an action, how each is now; none is started. list: the entries; status: all "
-        "started and asked; restart NAME: its session ended, and another one begun; logs NAME: "
-        "the end of its log; disable NAME, enable NAME: as `agent.py mcp`, at once; tools [NAME]: "
-        "its tools. What others add to mcp.json or take out of it is seen at the next line.",
-        _mcp_words,
-    ),
-    PromptCommand("tools", "Servers and documents", "the tools, as a planner sees them", _tools),
-    PromptCommand(
-        "docs",
-        "Servers and documents",
-        "your documents: add, list, search, remove",
-        _docs,
-        "[ACTION …]",
-        "As `agent.py docs`: add PATH, list, status, search WORDS, reindex, remove FILE.",
-        _docs_actions,
-    ),
+@prompt_command(
+    "docs",
+    "Servers and documents",
+    "your documents: add, list, search, remove",
+    "[ACTION …]",
+    "As `agent.py docs`: add PATH, list, status, search WORDS, reindex, remove FILE.",
+    _docs_actions,
 )
+async def _docs(at: AtPrompt, words: str) -> ExitCode:
+    profile, places = at.setting.profile, at.setting.places
+    with at.during("docs", "your documents"):
+        return await manage_at_prompt(words, profile, places, at.environ, at.say)
+
+
+SERVER_COMMANDS: Final = (_mcp, _tools, _docs)

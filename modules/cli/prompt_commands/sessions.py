@@ -11,11 +11,11 @@ from typing import Final
 
 from core.base.files import write_atomically
 from core.base.text import counted
-from core.errors import ExitCode, StorageError, UsageError
+from core.errors import UsageError, storing
 from core.team.whiteboard import board_text
 from core.turn import Usage
 from core.version import __version__
-from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
+from modules.cli.prompt_commands.command import AtPrompt, prompt_command
 from modules.cli.prompt_commands.requests import paths
 from modules.cli.sessions_markdown import session_markdown
 from modules.sandbox import limits_of
@@ -38,14 +38,26 @@ SESSIONS_PROPOSED: Final = 50
 """So many of the newest are there to choose from while an id is typed."""
 
 
-async def _new(at: AtPrompt, words: str) -> ExitCode:
-    """Let the next request begin another session."""
+@prompt_command(
+    "new",
+    "Sessions",
+    "begin another session",
+    details="What was said so far stays in its session; /resume goes back to it.",
+    bare=("new",),
+)
+async def _new(at: AtPrompt, words: str) -> None:
     at.conversation.new_session()
     at.say("memory", "the next request begins a new session")
-    return ExitCode.ANSWERED
 
 
-async def _sessions(at: AtPrompt, words: str) -> ExitCode:
+@prompt_command(
+    "sessions",
+    "Sessions",
+    "the sessions that were used last",
+    "[N]",
+    f"The newest {SESSIONS_SHOWN}, or N of them.",
+)
+async def _sessions(at: AtPrompt, words: str) -> None:
     """The sessions that were used last, newest first.
 
     Raises:
@@ -58,10 +70,9 @@ async def _sessions(at: AtPrompt, words: str) -> ExitCode:
     rows = [each.cells for each in await asyncio.to_thread(_summaries, at.kept, ids[:count])]
     if not rows:
         at.say("memory", f"no session is kept in {at.kept.folder} yet")
-        return ExitCode.ANSWERED
+        return
     more = f"\nand {len(ids) - count:,} more: /sessions N shows so many" if len(ids) > count else ""
     at.say("memory", f"/resume ID goes on with one\n{table_for([SUMMARY_HEADS, *rows])}{more}")
-    return ExitCode.ANSWERED
 
 
 def _count(words: str) -> int:
@@ -76,7 +87,23 @@ def _summaries(kept: KeptSessions, session_ids: Sequence[str]) -> list[SessionSu
     return [*kept.summaries(session_ids)]
 
 
-async def _resume(at: AtPrompt, words: str) -> ExitCode:
+def _session_ids(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    if at.kept.is_on:
+        for each in at.kept.summaries(at.kept.ids()[:SESSIONS_PROPOSED]):
+            yield Candidate(each.session_id, each.cells[-1])
+
+
+@prompt_command(
+    "resume",
+    "Sessions",
+    "go on with a session",
+    "[ID]",
+    "A part of the id is enough that no other has; without one it is the session that was "
+    "used last before this one.",
+    _session_ids,
+    proposes_once=True,
+)
+async def _resume(at: AtPrompt, words: str) -> None:
     """Go on with a session; without a word, with the one that was used last.
 
     Raises:
@@ -92,17 +119,10 @@ async def _resume(at: AtPrompt, words: str) -> ExitCode:
     at.conversation.resume(session_id)
     at.last_request = None
     at.say("memory", f"continues the session {session_id}\n{recap}".rstrip())
-    return ExitCode.ANSWERED
 
 
-def _session_ids(at: AtPrompt, text: str) -> Iterable[Candidate]:
-    if at.kept.is_on:
-        for each in at.kept.summaries(at.kept.ids()[:SESSIONS_PROPOSED]):
-            yield Candidate(each.session_id, each.cells[-1])
-
-
-async def _usage(at: AtPrompt, words: str) -> ExitCode:
-    """What this session has used, by model, and what it has done."""
+@prompt_command("usage", "Sessions", "tokens, cost, calls and times of this session")
+async def _usage(at: AtPrompt, words: str) -> None:
     items = await at.conversation.session.load()
     used = usage_of(items)
     lines = [f"{name}: {usage_text(usage)}" for name, usage in used.items()]
@@ -110,10 +130,18 @@ async def _usage(at: AtPrompt, words: str) -> ExitCode:
         lines.append(f"in all: {usage_text(sum(used.values(), Usage()))}")
     lines = lines or ["no model has counted tokens in this session"]
     at.say("model", "\n".join([*lines, activity_text(activity_of(items))]))
-    return ExitCode.ANSWERED
 
 
-async def _trace(at: AtPrompt, words: str) -> ExitCode:
+@prompt_command(
+    "trace",
+    "Sessions",
+    "what the runs did and how long it took, as a tree",
+    "[ID]",
+    "Of this session, or of another; agent.py trace makes a page of it.",
+    _session_ids,
+    proposes_once=True,
+)
+async def _trace(at: AtPrompt, words: str) -> None:
     """The runs of this session, or of another, as a tree.
 
     Raises:
@@ -130,10 +158,16 @@ async def _trace(at: AtPrompt, words: str) -> ExitCode:
         raise UsageError("nothing was asked in this session yet; /trace ID shows another")
     columns = shutil.get_terminal_size().columns - 1 if sys.stderr.isatty() else None
     at.say("trace", f"{counted(len(runs), 'run')}\n{tree_text(runs, columns)}")
-    return ExitCode.ANSWERED
 
 
-async def _board(at: AtPrompt, words: str) -> ExitCode:
+@prompt_command(
+    "board",
+    "Sessions",
+    "what the team that answered last knows in common",
+    details="The whiteboard of the newest request that was answered in parts: mission, "
+    "progress, blockers, decisions and facts, each with whose word it is, and from where.",
+)
+async def _board(at: AtPrompt, words: str) -> None:
     """The whiteboard of the newest run that had one.
 
     Raises:
@@ -144,10 +178,16 @@ async def _board(at: AtPrompt, words: str) -> ExitCode:
     if not entries:
         raise UsageError("no request of this session was answered in parts, by a team")
     at.say("team", at.redact(board_text(entries)))
-    return ExitCode.ANSWERED
 
 
-async def _copy(at: AtPrompt, words: str) -> ExitCode:
+@prompt_command(
+    "copy",
+    "Sessions",
+    "the last answer to the clipboard",
+    details=f"By OSC 52, which the terminal must allow; up to {COPIED_BYTES_MAX:,} bytes. "
+    "Within tmux, that must let it pass: set -g allow-passthrough on.",
+)
+async def _copy(at: AtPrompt, words: str) -> None:
     """The last answer to the clipboard.
 
     Raises:
@@ -160,7 +200,6 @@ async def _copy(at: AtPrompt, words: str) -> ExitCode:
         raise UsageError(f"the answer is not copied: {error}; /save FILE writes it") from error
     at.say("loop", f"the last answer, {counted(len(text), 'character')}, is sent to the clipboard")
     at.say("loop", f"it is there if {allows} allows it")
-    return ExitCode.ANSWERED
 
 
 async def _last_answer(at: AtPrompt) -> str:
@@ -170,7 +209,21 @@ async def _last_answer(at: AtPrompt) -> str:
     raise UsageError("there is no answer in this session yet; ask something first")
 
 
-async def _save(at: AtPrompt, words: str) -> ExitCode:
+def _save_words(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    yield from (Candidate(name, told) for name, told in SAVE_OPTIONS.items())
+    yield from paths(at, text)
+
+
+@prompt_command(
+    "save",
+    "Sessions",
+    "the last answer, or the session, into a file",
+    "[--session] FILE",
+    "The answer as it is, or the session as markdown. A file that is there is replaced with "
+    "--force alone.",
+    _save_words,
+)
+async def _save(at: AtPrompt, words: str) -> None:
     """The last answer, or the session as markdown, into a file.
 
     Raises:
@@ -196,7 +249,6 @@ async def _save(at: AtPrompt, words: str) -> ExitCode:
         _write, names[0], at.redact(text), may_replace="--force" in options
     )
     at.say("loop", f"wrote {file} ({counted(len(text), 'character')})")
-    return ExitCode.ANSWERED
 
 
 def _write(name: str, text: str, *, may_replace: bool) -> Path:
@@ -204,20 +256,13 @@ def _write(name: str, text: str, *, may_replace: bool) -> Path:
     if os.path.lexists(file) and not (may_replace and file.is_file()):
         hint = "add --force to replace it" if file.is_file() else "it is no file: name another"
         raise UsageError(f"{file} is there already; {hint}")
-    try:
+    with storing(file):
         write_atomically(file, f"{text}\n".encode(errors="replace"), keeps_mode=True)
-    except OSError as error:
-        raise StorageError(f"{file} can't be written: {error.strerror or error}") from error
     return file
 
 
-def _save_words(at: AtPrompt, text: str) -> Iterable[Candidate]:
-    yield from (Candidate(name, told) for name, told in SAVE_OPTIONS.items())
-    yield from paths(at, text)
-
-
-async def _status(at: AtPrompt, words: str) -> ExitCode:
-    """What answers here, and where it keeps things."""
+@prompt_command("status", "Sessions", "model, profile, session, servers, places, walls")
+async def _status(at: AtPrompt, words: str) -> None:
     conversation, places = at.conversation, at.setting.places
     profile, session_id = conversation.profile, conversation.session.id
     states = [f"{status.id} {status.state}" for status in at.dispatcher.status()]
@@ -237,73 +282,6 @@ async def _status(at: AtPrompt, words: str) -> ExitCode:
     if missing := [f"{wall.name} ({wall.detail})" for wall in walls if not wall.stands]:
         rows.append(("no wall", ", ".join(missing)))
     at.say("loop", f"as things are\n{table_for([('what', 'how it is'), *rows])}")
-    return ExitCode.ANSWERED
 
 
-SESSION_COMMANDS: Final = (
-    PromptCommand(
-        "new",
-        "Sessions",
-        "begin another session",
-        _new,
-        details="What was said so far stays in its session; /resume goes back to it.",
-        bare=("new",),
-    ),
-    PromptCommand(
-        "sessions",
-        "Sessions",
-        "the sessions that were used last",
-        _sessions,
-        "[N]",
-        f"The newest {SESSIONS_SHOWN}, or N of them.",
-    ),
-    PromptCommand(
-        "resume",
-        "Sessions",
-        "go on with a session",
-        _resume,
-        "[ID]",
-        "A part of the id is enough that no other has; without one it is the session that was "
-        "used last before this one.",
-        _session_ids,
-        proposes_once=True,
-    ),
-    PromptCommand("usage", "Sessions", "tokens, cost, calls and times of this session", _usage),
-    PromptCommand(
-        "trace",
-        "Sessions",
-        "what the runs did and how long it took, as a tree",
-        _trace,
-        "[ID]",
-        "Of this session, or of another; agent.py trace makes a page of it.",
-        _session_ids,
-        proposes_once=True,
-    ),
-    PromptCommand(
-        "board",
-        "Sessions",
-        "what the team that answered last knows in common",
-        _board,
-        details="The whiteboard of the newest request that was answered in parts: mission, "
-        "progress, blockers, decisions and facts, each with whose word it is, and from where.",
-    ),
-    PromptCommand(
-        "copy",
-        "Sessions",
-        "the last answer to the clipboard",
-        _copy,
-        details=f"By OSC 52, which the terminal must allow; up to {COPIED_BYTES_MAX:,} bytes. "
-        "Within tmux, that must let it pass: set -g allow-passthrough on.",
-    ),
-    PromptCommand(
-        "save",
-        "Sessions",
-        "the last answer, or the session, into a file",
-        _save,
-        "[--session] FILE",
-        "The answer as it is, or the session as markdown. A file that is there is replaced with "
-        "--force alone.",
-        _save_words,
-    ),
-    PromptCommand("status", "Sessions", "model, profile, session, servers, places, walls", _status),
-)
+SESSION_COMMANDS: Final = (_new, _sessions, _resume, _usage, _trace, _board, _copy, _save, _status)

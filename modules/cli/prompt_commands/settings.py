@@ -10,10 +10,10 @@ from typing import Final, Literal, get_args, get_origin
 from config.models_file import load_models
 from config.schema import StrategyProfile
 from core.base.text import did_you_mean, near_names
-from core.errors import ExitCode, UsageError
+from core.errors import UsageError
 from modules.cli.interaction import MODELS_WAITED_FOR
 from modules.cli.models import ModelRow, model_rows, model_table, prices_told
-from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
+from modules.cli.prompt_commands.command import AtPrompt, prompt_command
 from modules.cli.switching import use_model, use_profile, use_strategy
 from modules.terminal.input.candidates import Candidate
 from modules.terminal.tables import table_for
@@ -21,7 +21,22 @@ from modules.terminal.tables import table_for
 SUFFIX: Final = ".yaml"
 
 
-async def _model(at: AtPrompt, words: str) -> ExitCode:
+def _model_names(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    return (Candidate(row.name, row.state) for row in _rows(at))
+
+
+@prompt_command(
+    "model",
+    "Settings",
+    "the models that there are, or another one",
+    "[NAME]",
+    "As --model takes it: a name, or several with commas between, each for when the one "
+    "before fails. It answers from the next request on; what one request may cost stays "
+    "as it is.",
+    _model_names,
+    proposes_once=True,
+)
+async def _model(at: AtPrompt, words: str) -> None:
     """The models that there are, or another one from the next request on.
 
     Raises:
@@ -29,7 +44,7 @@ async def _model(at: AtPrompt, words: str) -> ExitCode:
     """
     if words:
         await use_model(at, words)
-        return ExitCode.ANSWERED
+        return
     with at.during("model", MODELS_WAITED_FOR):
         rows = await asyncio.to_thread(_rows, at)
     conversation = at.conversation
@@ -42,7 +57,6 @@ async def _model(at: AtPrompt, words: str) -> ExitCode:
     prices = prices_told(load_models(at.setting.places.config_file("models.json")))
     table = table_for(model_table(rows, answering))
     at.say("model", f"{name} answers; /model NAME lets another one\n{table}\n{prices}")
-    return ExitCode.ANSWERED
 
 
 def _rows(at: AtPrompt) -> list[ModelRow]:
@@ -50,11 +64,22 @@ def _rows(at: AtPrompt) -> list[ModelRow]:
     return [*model_rows(load_models(places.config_file("models.json")), at.environ, places.home)]
 
 
-def _model_names(at: AtPrompt, text: str) -> Iterable[Candidate]:
-    return (Candidate(row.name, row.state) for row in _rows(at))
+def _profile_names(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    return (Candidate(name, str(file)) for name, file in _profiles(at).items())
 
 
-async def _profile(at: AtPrompt, words: str) -> ExitCode:
+@prompt_command(
+    "profile",
+    "Settings",
+    "the profile in use, or another one",
+    "[NAME|FILE]",
+    "A NAME is that of a file beside profiles.yaml under CORTEX_HOME/config. Persona, "
+    "strategy, limits, security, memory and model count from the next request on; servers "
+    "that both profiles start alike stay up. terminal.shell counts, too; the rest of that "
+    "section wants a restart.",
+    _profile_names,
+)
+async def _profile(at: AtPrompt, words: str) -> None:
     """The profile in use, or another one from the next request on.
 
     Raises:
@@ -66,7 +91,6 @@ async def _profile(at: AtPrompt, words: str) -> ExitCode:
     others = [name for name in _profiles(at) if name != _name_of(at, at.setting.profile_file)]
     more = f"\nothers: {', '.join(others)}" if others and not words else ""
     at.say("config", f"{agent.name} ({agent.id}), from {at.setting.profile_file}{more}")
-    return ExitCode.ANSWERED
 
 
 def _profile_file(at: AtPrompt, named: str) -> Path:
@@ -99,11 +123,24 @@ def _name_of(at: AtPrompt, file: Path) -> str | None:
     return next((name for name, each in _profiles(at).items() if each == file), None)
 
 
-def _profile_names(at: AtPrompt, text: str) -> Iterable[Candidate]:
-    return (Candidate(name, str(file)) for name, file in _profiles(at).items())
+def _strategy_words(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    key, gap, _ = text.lstrip().partition(" ")
+    if gap:
+        return map(Candidate, _literals(key))
+    shown = at.setting.profile.strategy.model_dump(mode="json")
+    return (Candidate(name, _text(value)) for name, value in shown.items())
 
 
-async def _strategy(at: AtPrompt, words: str) -> ExitCode:
+@prompt_command(
+    "strategy",
+    "Settings",
+    "how plans are made, or one key of it set",
+    "[KEY VALUE]",
+    "For this session alone, such as /strategy planning_mode exploratory; agent.py config set "
+    "strategy.KEY VALUE keeps it.",
+    _strategy_words,
+)
+async def _strategy(at: AtPrompt, words: str) -> None:
     """The keys of the strategy, or one of them set.
 
     Raises:
@@ -118,11 +155,10 @@ async def _strategy(at: AtPrompt, words: str) -> ExitCode:
     shown = at.setting.profile.strategy.model_dump(mode="json")
     if key:
         at.say("config", f"{key} is {_text(shown[key])} from the next request on")
-        return ExitCode.ANSWERED
+        return
     rows = [(name, _text(value), _allowed(name)) for name, value in shown.items()]
     table = table_for([("KEY", "VALUE", "ALLOWED"), *rows])
     at.say("config", f"/strategy KEY VALUE sets one for this session\n{table}")
-    return ExitCode.ANSWERED
 
 
 def _text(value: object) -> str:
@@ -143,47 +179,4 @@ def _allowed(key: str) -> str:
     return " | ".join(_literals(key))
 
 
-def _strategy_words(at: AtPrompt, text: str) -> Iterable[Candidate]:
-    key, gap, _ = text.lstrip().partition(" ")
-    if gap:
-        return map(Candidate, _literals(key))
-    shown = at.setting.profile.strategy.model_dump(mode="json")
-    return (Candidate(name, _text(value)) for name, value in shown.items())
-
-
-SETTING_COMMANDS: Final = (
-    PromptCommand(
-        "model",
-        "Settings",
-        "the models that there are, or another one",
-        _model,
-        "[NAME]",
-        "As --model takes it: a name, or several with commas between, each for when the one "
-        "before fails. It answers from the next request on; what one request may cost stays "
-        "as it is.",
-        _model_names,
-        proposes_once=True,
-    ),
-    PromptCommand(
-        "profile",
-        "Settings",
-        "the profile in use, or another one",
-        _profile,
-        "[NAME|FILE]",
-        "A NAME is that of a file beside profiles.yaml under CORTEX_HOME/config. Persona, "
-        "strategy, limits, security, memory and model count from the next request on; servers "
-        "that both profiles start alike stay up. terminal.shell counts, too; the rest of that "
-        "section wants a restart.",
-        _profile_names,
-    ),
-    PromptCommand(
-        "strategy",
-        "Settings",
-        "how plans are made, or one key of it set",
-        _strategy,
-        "[KEY VALUE]",
-        "For this session alone, such as /strategy planning_mode exploratory; agent.py config set "
-        "strategy.KEY VALUE keeps it.",
-        _strategy_words,
-    ),
-)
+SETTING_COMMANDS: Final = (_model, _profile, _strategy)

@@ -6,7 +6,7 @@ from typing import Final
 
 from core.base.text import did_you_mean, near_names
 from core.errors import ExitCode, UsageError
-from modules.cli.prompt_commands.command import AtPrompt, PromptCommand
+from modules.cli.prompt_commands.command import AtPrompt, PromptCommand, prompt_command
 from modules.terminal.input.candidates import Candidate
 from modules.terminal.input.codes import clear_screen
 from modules.terminal.input.repl import Leaving
@@ -18,14 +18,25 @@ _KEYS: Final = (
 )
 
 
-async def _help(at: AtPrompt, words: str) -> ExitCode:
-    """All commands in their groups, or all about one."""
+def _names(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    return (Candidate(command.name, command.summary) for command in at.commands)
+
+
+@prompt_command(
+    "help",
+    "Terminal",
+    "these commands, or more about one",
+    "[NAME]",
+    "Without a slash, `help` shows what can be asked here.",
+    _names,
+    others=("?",),
+)
+async def _help(at: AtPrompt, words: str) -> None:
     if words:
         command = find_command(words.removeprefix("/").lower(), at.commands)
         at.say("help", about(command))
     else:
         at.say("help", overview(at.commands))
-    return ExitCode.ANSWERED
 
 
 def find_command(name: str, commands: Sequence[PromptCommand]) -> PromptCommand:
@@ -62,16 +73,21 @@ def about(command: PromptCommand) -> str:
     return f"{command.usage}: {command.summary}{details}{also}"
 
 
-def _names(at: AtPrompt, text: str) -> Iterable[Candidate]:
-    return (Candidate(command.name, command.summary) for command in at.commands)
-
-
-async def _clear(at: AtPrompt, words: str) -> ExitCode:
-    """Empty the screen."""
+@prompt_command(
+    "clear", "Terminal", "empty the screen", details="The session goes on; /new begins another one."
+)
+async def _clear(at: AtPrompt, words: str) -> None:
     clear_screen(sys.stderr)
-    return ExitCode.ANSWERED
 
 
+@prompt_command(
+    "exit",
+    "Terminal",
+    "leave",
+    details="Ctrl-D does the same, and so does Ctrl-C twice.",
+    others=("quit",),
+    bare=("exit", "quit"),
+)
 async def _exit(at: AtPrompt, words: str) -> ExitCode:
     """Leave.
 
@@ -81,31 +97,4 @@ async def _exit(at: AtPrompt, words: str) -> ExitCode:
     raise Leaving
 
 
-TERMINAL_COMMANDS: Final = (
-    PromptCommand(
-        "help",
-        "Terminal",
-        "these commands, or more about one",
-        _help,
-        "[NAME]",
-        "Without a slash, `help` shows what can be asked here.",
-        _names,
-        others=("?",),
-    ),
-    PromptCommand(
-        "clear",
-        "Terminal",
-        "empty the screen",
-        _clear,
-        details="The session goes on; /new begins another one.",
-    ),
-    PromptCommand(
-        "exit",
-        "Terminal",
-        "leave",
-        _exit,
-        details="Ctrl-D does the same, and so does Ctrl-C twice.",
-        others=("quit",),
-        bare=("exit", "quit"),
-    ),
-)
+TERMINAL_COMMANDS: Final = (_help, _clear, _exit)

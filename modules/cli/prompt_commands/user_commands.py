@@ -10,7 +10,7 @@ from typing import Final
 from config.settings import FileState, SettingsError, file_state
 from core.base.text import counted, one_line
 from core.errors import ExitCode, UsageError
-from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand
+from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand, prompt_command
 from modules.cli.workflow import HEADS, saved, summaries, tree_text
 from modules.planning.guidance.commands import (
     COMMANDS_MAX,
@@ -82,11 +82,11 @@ class UserCommands:
 def _prompt_command(command: UserCommand) -> PromptCommand:
     run = partial(_ask, command)
     hint = command.argument_hint or "[…]"
-    return PromptCommand(command.name, "Yours", command.description, run, hint)
+    return PromptCommand(run, command.name, "Yours", command.description, hint)
 
 
-async def _skills(at: AtPrompt, words: str) -> ExitCode:
-    """Each skill, what it is for, and whether it may be used."""
+@prompt_command("skills", "Servers and documents", "the skills that may be used, and what for")
+async def _skills(at: AtPrompt, words: str) -> None:
     guide = at.conversation.guide
     if guide is None:
         raise UsageError("no skill is used: --no-instructions, or the planner reads none")
@@ -103,7 +103,6 @@ async def _skills(at: AtPrompt, words: str) -> ExitCode:
     how = f"; put one into {guide.home / OWN_SKILLS / 'NAME' / SKILL}" if not rows else ""
     table = (table_for([("skill", "for", "state"), *rows]),) if rows else ()
     at.say("guidance", "\n".join((f"{counted(len(rows), 'skill')}{how}", *table, *found.problems)))
-    return ExitCode.ANSWERED
 
 
 async def _ask(command: UserCommand, at: AtPrompt, words: str) -> ExitCode | Ask:
@@ -119,6 +118,34 @@ WORKFLOW_ACTIONS: Final = {
 }
 
 
+def _workflow_words(at: AtPrompt, text: str) -> Iterable[Candidate]:
+    """The actions; behind one, names of workflows, and parameters of the one that is run."""
+    action, *given = text.split() or [""]
+    if text[-1:].isspace():
+        given.append("")
+    if not given:
+        return [Candidate(name, told) for name, told in WORKFLOW_ACTIONS.items()]
+    home = at.setting.places.home
+    if len(given) == 1 and action in ("show", "run"):
+        return [Candidate(name, about) for name, _, about in summaries(home)]
+    if action != "run" or given[0] not in workflow_files(home):
+        return ()
+    try:
+        parameters = find_workflow(home, given[0]).parameters
+    except SettingsError:
+        return ()
+    return [Candidate(f"{name}=", entry.description) for name, entry in parameters.items()]
+
+
+@prompt_command(
+    "workflow",
+    "Requests",
+    "tasks of several steps that are kept: list, show, run, save",
+    "[ACTION] [NAME] [KEY=VALUE]",
+    "save makes one of the last request, in which VALUE becomes the parameter KEY. "
+    "agent.py workflow --help tells more.",
+    _workflow_words,
+)
 async def _workflow(at: AtPrompt, words: str) -> ExitCode | Ask:
     """List, show, run and save workflows.
 
@@ -159,40 +186,4 @@ async def _workflow(at: AtPrompt, words: str) -> ExitCode | Ask:
     return Ask(graph.goal, graph=graph)
 
 
-def _workflow_words(at: AtPrompt, text: str) -> Iterable[Candidate]:
-    """The actions; behind one, names of workflows, and parameters of the one that is run."""
-    action, *given = text.split() or [""]
-    if text[-1:].isspace():
-        given.append("")
-    if not given:
-        return [Candidate(name, told) for name, told in WORKFLOW_ACTIONS.items()]
-    home = at.setting.places.home
-    if len(given) == 1 and action in ("show", "run"):
-        return [Candidate(name, about) for name, _, about in summaries(home)]
-    if action != "run" or given[0] not in workflow_files(home):
-        return ()
-    try:
-        parameters = find_workflow(home, given[0]).parameters
-    except SettingsError:
-        return ()
-    return [Candidate(f"{name}=", entry.description) for name, entry in parameters.items()]
-
-
-SKILL_COMMANDS: Final = (
-    PromptCommand(
-        "skills",
-        "Servers and documents",
-        "the skills that may be used, and what for",
-        _skills,
-    ),
-    PromptCommand(
-        "workflow",
-        "Requests",
-        "tasks of several steps that are kept: list, show, run, save",
-        _workflow,
-        "[ACTION] [NAME] [KEY=VALUE]",
-        "save makes one of the last request, in which VALUE becomes the parameter KEY. "
-        "agent.py workflow --help tells more.",
-        _workflow_words,
-    ),
-)
+SKILL_COMMANDS: Final = (_skills, _workflow)

@@ -37,13 +37,15 @@ class OwnStdio(Transport):
         super().__init__()
         self._stdin = stdin
         self._stdout = stdout
+        self._is_one = os.path.sameopenfile(stdin.fileno(), stdout.fileno())  # as a terminal is
         self._bytes_max = line_bytes_max
         self._writer: PipeWriter | None = None
         self._reader: asyncio.Task[None] | None = None
 
     async def open(self, deliver: Deliver) -> None:
         """Begin to read."""
-        os.set_blocking(self._stdout.fileno(), False)
+        if not self._is_one:  # else reading would not wait any more either
+            os.set_blocking(self._stdout.fileno(), False)
         self._writer = PipeWriter(self._stdout.fileno(), on_broken=self._lose)
         self._reader = asyncio.create_task(self._read(deliver))
 

@@ -131,6 +131,8 @@ class ResponseFormat(_Read):
 
 
 def _texts(stop: Json) -> Json:
+    if stop is not None and not isinstance(stop, str | list):
+        raise ValueError("must be a text, or a list of texts")
     return [stop] if isinstance(stop, str) else stop or []
 
 

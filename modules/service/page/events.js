@@ -246,8 +246,9 @@ const READ = {
     run.parts.forEach(({ span }) => end(run, span, span.state === "waiting" ? "skipped" : "open", at));
     run.questions.forEach(({ span }) => end(run, span, "open", at));
     run.questions.clear();
+    /* What was written and did not become the answer is none. */
     Object.assign(run, { status: event.status, message: event.message, usage: event.usage, doing: "", isDone: true,
-      conversation: event.conversation_id || run.conversation, answer: event.answer ?? run.answer });
+      conversation: event.conversation_id || run.conversation, answer: event.answer ?? "" });
     run.span.tokens = (run.usage.input_tokens || 0) + (run.usage.output_tokens || 0);
     run.span.cost = run.usage.cost || 0;
     end(run, run.span, state, at, undefined, event.seconds > 0 ? event.seconds : undefined);

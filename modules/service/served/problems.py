@@ -150,7 +150,7 @@ def problem_of(error: Exception) -> Problem:
         case StorageError() | WorldError() | CortexError():
             return Problem("failed", str(error))
         case _:
-            return Problem("bug", "it is in the log of the service, under the trace id")
+            return Problem("bug", "a bug of ours; the log of the service has it by the trace id")
 
 
 def problem_of_outcome(outcome: RunOutcome) -> Problem | None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,7 +13,7 @@ from config.schema import AgentProfile, load_profile
 from config.settings import ROOT, Places, SettingsError
 from core.errors import ExitCode
 from modules.cli.command_line import parse_command
-from modules.cli.docs import PROGRAM, PromptDocuments, manage_documents, task_of
+from modules.cli.docs import PROGRAM, manage_at_prompt, manage_documents, task_of
 from modules.cli.doctor_configuration import documents_checks
 from servers.rag.command import read_task
 from tests.command_line import write_profile
@@ -80,14 +80,22 @@ def test_the_program_takes_the_place_of_this_one_with_the_section_in_its_environ
         manage_documents(prepared(tmp_path, environ, *words), replace)
 
 
-def prompt(tmp_path: Path, program: str) -> tuple[PromptDocuments, list[str]]:
+def prompt(
+    tmp_path: Path, program: str
+) -> tuple[Callable[[str], Coroutine[object, object, ExitCode]], list[str]]:
     """`/docs`, with a program of these lines, and what is said."""
     path = tmp_path / "program.py"
     path.write_text(program)
     said: list[str] = []
     profile = load_profile(write_profile(tmp_path))
-    places = Places(ROOT, tmp_path)
-    return PromptDocuments(places, profile, {}, lambda _, text: said.append(text), path), said
+
+    async def run(text: str) -> ExitCode:
+        places = Places(ROOT, tmp_path)
+        return await manage_at_prompt(
+            text, profile, places, {}, lambda _, told: said.append(told), path
+        )
+
+    return run, said
 
 
 async def test_at_the_prompt_it_is_a_child_whose_words_are_told(tmp_path: Path) -> None:
@@ -96,9 +104,9 @@ async def test_at_the_prompt_it_is_a_child_whose_words_are_told(tmp_path: Path) 
         "print('[docs]', sys.argv[1:], 'CORTEX_DOCUMENTS' in os.environ)\n"
         "sys.exit(3)\n"
     )
-    documents, said = prompt(tmp_path, program)
+    run, said = prompt(tmp_path, program)
     async with asyncio.timeout(BOUND_SECONDS):
-        assert await documents.run("search 'notice period' -k 2") == ExitCode.NO_ANSWER
+        assert await run("search 'notice period' -k 2") == ExitCode.NO_ANSWER
     (told,) = said
     assert told.startswith('[\'--tied\', \'{"action": "search", ')
     assert '"query": ["notice period"], "top_k": 2' in told
@@ -106,18 +114,18 @@ async def test_at_the_prompt_it_is_a_child_whose_words_are_told(tmp_path: Path) 
 
 
 async def test_rows_at_the_prompt_stand_below_their_stage_and_so_in_columns(tmp_path: Path) -> None:
-    documents, said = prompt(tmp_path, "print('folder  a'); print('index   b')")
+    run, said = prompt(tmp_path, "print('folder  a'); print('index   b')")
     async with asyncio.timeout(BOUND_SECONDS):
-        await documents.run("status")
+        await run("status")
     assert said == ["\nfolder  a\nindex   b"]
 
 
 async def test_a_mistake_at_the_prompt_starts_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    documents, said = prompt(tmp_path, "raise SystemExit(0)")
+    run, said = prompt(tmp_path, "raise SystemExit(0)")
     for words in ("add 'open", "watch", "find x", "search"):
-        assert await documents.run(words) == ExitCode.BAD_USAGE
+        assert await run(words) == ExitCode.BAD_USAGE
     assert len(said) == 4
     assert "invalid choice: 'find'" in said[2]
     assert said[3].endswith("required: WORDS; see /help docs")
@@ -128,8 +136,8 @@ async def test_a_child_that_is_cancelled_is_gone(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     program = f"import os, sys\nopen({str(pipe)!r}, 'w').write(str(os.getpid()))\nsys.stdin.read()"
-    documents, _ = prompt(tmp_path, program)
-    task = asyncio.create_task(documents.run("reindex"))
+    run, _ = prompt(tmp_path, program)
+    task = asyncio.create_task(run("reindex"))
     child = int(await asyncio.to_thread(pipe.read_text))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

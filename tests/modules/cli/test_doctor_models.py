@@ -9,8 +9,8 @@ import pytest
 from config.models_file import ModelsFile
 from config.schema import AgentProfile, AgentSection, LlmSection
 from core.values import Json
+from modules.cli.doctor_configuration import KEYRING_SECONDS, model_checks
 from modules.cli.doctor_findings import Check
-from modules.cli.doctor_models import KEYRING_SECONDS, model_checks
 from modules.models.choosing.names import built_in_models
 from modules.models.credentials import (
     LIST_FILE,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from modules.cli.mcp_logs import show_log
+from modules.cli.mcp_list import show_log
 from tests.command_line import write_profile
 from tests.modules.cli.by_hand import Hand, entry, prepared
 

@@ -7,8 +7,7 @@ import pytest
 
 from core.errors import ExitCode, UsageError
 from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand
-from modules.cli.prompt_commands.dispatch import PromptCommands
-from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
+from modules.cli.prompt_commands.dispatch import COMMANDS_AT_PROMPT, PromptCommands
 from modules.terminal.input.candidates import Candidate
 from modules.terminal.input.repl import Leaving
 from tests.modules.cli.prompt_commands.typed import Typed
@@ -103,7 +102,7 @@ async def test_services_and_files_are_looked_at_once_a_prompt_not_at_each_key(
     async def run(at: AtPrompt, words: str) -> ExitCode:
         return ExitCode.ANSWERED
 
-    own = PromptCommand("look", "Settings", "", run, "[X]", complete=look, proposes_once=True)
+    own = PromptCommand(run, "look", "Settings", "", "[X]", complete=look, proposes_once=True)
     async with Typed(tmp_path) as typed:
         commands = PromptCommands(typed.at, [own])
         for text, left in (("/look ", ["one", "two"]), ("/look t", ["two"]), ("/look o", ["one"])):

@@ -19,16 +19,13 @@ from core.provenance.permissions import Permissions
 from core.session import MultiMCP
 from core.turn import RunOutcome
 from modules.cli.command_line import parse_arguments
-from modules.cli.docs import PromptDocuments
 from modules.cli.interaction import Setting
 from modules.cli.prompt_commands.command import Ask, AtPrompt
-from modules.cli.prompt_commands.dispatch import PromptCommands
-from modules.cli.prompt_commands.table import COMMANDS_AT_PROMPT
+from modules.cli.prompt_commands.dispatch import COMMANDS_AT_PROMPT, PromptCommands
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager
 from modules.models.scripted import Reply, ScriptedModel
 from modules.sandbox import Sandbox
-from modules.session.kept import KeptSessions
 from modules.terminal.streams import Complaints
 from tests.command_line import NO_MODEL_SERVER, ROOT
 from tests.core.dispatch.fixture_servers import QUICK
@@ -82,8 +79,7 @@ class Typed:
             ),
             self.conversation,
             self.dispatcher,
-            KeptSessions(used, home, self.say),
-            PromptDocuments(places, used, NO_MODEL_SERVER | {**(environ or {})}, self.say),
+            NO_MODEL_SERVER | {**(environ or {})},
             lambda stage, text: nullcontext(),
             self.say,
         )

@@ -186,53 +186,38 @@ STRATEGIES: list[tuple[PlanningMode, ExplorationMode]] = [
     ("exploratory", "sequential"),
 ]
 
-
-@pytest.mark.parametrize(("request_text", "answer", "called"), ANSWERED)
-@pytest.mark.parametrize("style", ["tools", "mcp"])
-async def test_a_request_gives_its_answer_by_these_tools(
-    request_text: str, answer: str, called: list[str], style: PlanStyle
-) -> None:
-    outcome = await Bench().run(request_text, plan_style=style)
-    assert (outcome.answer, outcome.called) == (answer, called), outcome.text
+STYLES: list[PlanStyle] = ["tools", "mcp"]
 
 
 @pytest.mark.parametrize(("request_text", "answer", "called"), ANSWERED)
-@pytest.mark.parametrize(("planning", "exploration"), STRATEGIES[1:])
-@pytest.mark.parametrize("style", ["tools", "mcp"])
-async def test_every_strategy_gives_the_same_answer(
-    request_text: str,
-    answer: str,
-    called: list[str],
-    planning: PlanningMode,
-    exploration: ExplorationMode,
-    style: PlanStyle,
-) -> None:
-    outcome = await Bench().run(
-        request_text, planning_mode=planning, exploration_mode=exploration, plan_style=style
-    )
-    assert outcome.answer == answer, outcome.text
-    assert sorted(outcome.called) == sorted(called)
-
-
-@pytest.mark.parametrize(("request_text", "answer", "called"), ANSWERED)
-async def test_without_any_tool_plain_python_gives_the_same_answer(
+async def test_a_request_gives_its_answer_by_these_tools_in_every_strategy_and_style(
     request_text: str, answer: str, called: list[str]
 ) -> None:
-    outcome = await Bench(()).run(request_text)
-    assert outcome.answer == answer, outcome.text
-    assert outcome.called == []
+    for planning, exploration in STRATEGIES:
+        for style in STYLES:
+            outcome = await Bench().run(
+                request_text,
+                planning_mode=planning,
+                exploration_mode=exploration,
+                plan_style=style,
+            )
+            found = sorted(outcome.called) if planning == "exploratory" else outcome.called
+            expected = sorted(called) if planning == "exploratory" else called
+            assert (outcome.answer, found) == (answer, expected), (exploration, outcome.text)
+    without_tools = await Bench(()).run(request_text)
+    assert (without_tools.answer, without_tools.called) == (answer, []), without_tools.text
 
 
 @pytest.mark.parametrize(("request_text", "reason"), REFUSED)
-@pytest.mark.parametrize("tools", [MATH_TOOLS, ()])
 async def test_a_request_that_is_not_understood_is_declined_with_the_reason(
-    request_text: str, reason: str, tools: tuple[()]
+    request_text: str, reason: str
 ) -> None:
-    outcome = await Bench(tools).run(request_text)
-    assert outcome.declined, outcome.text
-    assert reason in outcome.text.splitlines()[0]
-    assert "agent.py m" in outcome.text.splitlines()[1]
-    assert len(outcome.text.splitlines()) == 2
+    for tools in (MATH_TOOLS, ()):
+        outcome = await Bench(tools).run(request_text)
+        assert outcome.declined, outcome.text
+        why, what = outcome.text.splitlines()
+        assert reason in why
+        assert "agent.py m" in what
 
 
 @pytest.mark.parametrize(

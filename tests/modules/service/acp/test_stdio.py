@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -134,6 +135,23 @@ async def test_a_notification_waits_while_nobody_reads() -> None:
         assert not sending.done()
         assert await client.answer() == big
         await asyncio.wait_for(sending, BOUND_SECONDS)
+
+
+async def test_one_socket_serves_both_ways() -> None:
+    theirs, ours = socket.socketpair()
+    got: asyncio.Queue[JsonObject] = asyncio.Queue()
+    with theirs, ours, ours.makefile("rb") as stdin, ours.makefile("wb") as stdout:
+        transport = OwnStdio(stdin, stdout)
+        await transport.open(got.put_nowait)
+        for number in range(2):
+            await transport.send({"id": number, "result": {}})
+            assert str(number).encode() in await asyncio.to_thread(theirs.recv, 100)
+            theirs.sendall(b'{"method":"a"}\n')
+            assert await asyncio.wait_for(got.get(), BOUND_SECONDS) == {"method": "a"}
+        assert not transport.is_down
+        theirs.shutdown(socket.SHUT_WR)
+        await asyncio.wait_for(transport.lost.wait(), BOUND_SECONDS)
+        await transport.aclose()
 
 
 async def test_a_file_is_read_to_its_end(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ REFUSED: list[tuple[JsonObject, str | None, str]] = [
     (body(messages=[{"role": "user", "content": [5]}]), "messages[0].content[0]", "an object"),
     (body(stop=[*"abcde"]), "stop", "at most 4"),
     (body(stop=["a", 5]), "stop[1]", "must be a text"),
+    (body(stop=5), "stop", "must be a text, or a list of texts"),
     (body(stream="maybe"), "stream", "must be true or false"),
     ({}, "model", "`model` is missing; `messages` is missing"),
     (body(response_format={"type": "xml"}), "response_format.type", "json_schema"),

@@ -83,7 +83,7 @@ class BegunTexts(list[str]):
 
 def test_closing_ends_work_after_the_text_that_is_worked_on() -> None:
     embedder = MiniLm(threads=2)
-    texts = BegunTexts(100_000)
+    texts = BegunTexts(5_000)
     outcome: list[str] = []
 
     def embed() -> None:
