@@ -124,6 +124,7 @@ class Conversation:
         listener: Emit,
         session_id: str | None = None,
         redactor: Redactor | None = None,
+        *,
         ask_user: AskUser | None = None,
         ask_leave: AskLeave | None = None,
         approve: Sequence[str] = (),
@@ -132,7 +133,6 @@ class Conversation:
         team: TeamEntry | None = None,
         files_in: Path | None = Path(),
         warn: Callable[[str], None] = log.warning,
-        *,
         owns_parts: bool = True,
         has_commands: bool = True,
     ) -> None:

@@ -1,6 +1,6 @@
 """From the checked profile to an answer on stdout and the exit code: one request at the terminal.
 
-Builds the concrete parts and joins them: the composition root behind `modules.app`.
+Builds the concrete parts, which `modules.conversation` joins.
 `modules.cli.interactive` puts many requests to the same parts.
 """
 
@@ -15,7 +15,6 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from config.models_file import load_models
 from config.schema import AgentProfile
 from config.server_list import ServerList, secret_values
 from config.settings import Places
@@ -78,22 +77,17 @@ def chosen_model(
     flag_origin: str = FLAG_ORIGIN,
     name: str | None = None,
 ) -> ModelManager:
-    """The model of the command line, else of the profile; takes as long as keyrings and services.
+    """The model of the command line, else of the profile; raises as `choose_model`.
 
     `flag_origin` is what named the model, for messages; `name` goes before the command line's.
-
-    Raises:
-        SettingsError: models.json can't be used.
-        UserError: none can be chosen.
     """
-    arguments, places = setting.arguments, setting.places
+    arguments = setting.arguments
     return choose_model(
         name or arguments.model,
         setting.profile.llm,
-        load_models(places.config_file("models.json")),
+        setting.places,
         environ,
         setting.complaints.redactor,
-        home=places.home,
         max_cost=arguments.max_cost,
         max_tokens=arguments.max_tokens,
         seed=arguments.seed,
@@ -192,7 +186,7 @@ class Interaction:
         arguments, places = setting.arguments, setting.places
         profile, servers = setting.profile, setting.servers
         redactor = setting.complaints.redactor
-        redactor.learn(secret_values((*servers.specs, *servers.disabled)))
+        redactor.learn(secret_values(servers.everyone))
         redactor.mask(profile.memory.mask)
         display = open_display(
             sys.stderr,
@@ -236,14 +230,14 @@ class Interaction:
             self._listener(),
             session_id,
             redactor,
-            questions.ask_back if questions is not None and questions.is_attended() else None,
-            asking_leave(
+            ask_user=questions.ask_back if questions and questions.is_attended() else None,
+            ask_leave=asking_leave(
                 questions, sandbox.standing_still, lambda: self.conversation.policy, redactor
             ),
-            arguments.approve,
-            demands,
-            None if arguments.no_instructions else guide_for(places, questions),
-            TeamEntry(
+            approve=arguments.approve,
+            demands=demands,
+            guide=None if arguments.no_instructions else guide_for(places, questions),
+            team=TeamEntry(
                 lambda name: chosen_model(setting, os.environ, "team.roles in the profile", name),
                 questions.ask_for if questions is not None else None,
                 places.home,

@@ -95,8 +95,8 @@ def chosen_model(around: Surroundings, name: str | None) -> ModelManager:
         UserError: none can be chosen.
     """
     with around.waits().during("model", "keys and services that may be there"):
-        llm, home = around.profile.llm, around.places.home
-        return choose_model(name, llm, around.models, around.environ, around.redactor, home=home)
+        llm, places = around.profile.llm, around.places
+        return choose_model(name, llm, places, around.environ, around.redactor)
 
 
 @asynccontextmanager

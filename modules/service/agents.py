@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, Self
 
-from config.models_file import load_models
 from config.schema import AgentProfile
 from config.server_list import ServerList, memory_server_id, secret_values, server_list
 from config.servers import ServerSpec, seen_from
@@ -338,17 +337,19 @@ class AgentConversation:
             self.hear,
             session_id,
             setting.redactor,
-            None if asked is None else asked.ask_back,
-            None if asked is None else asked.allow,
-            setting.approve,
-            replace(
+            ask_user=None if asked is None else asked.ask_back,
+            ask_leave=None if asked is None else asked.allow,
+            approve=setting.approve,
+            demands=replace(
                 demands or Demands(),
                 timeout_seconds=setting.run_seconds,
                 timeout_origin=RUN_BOUND,
             ),
-            setting.guide,
-            TeamEntry(agent.named_model, None if asked is None else asked.ask_for, places.home),
-            setting.files_in,
+            guide=setting.guide,
+            team=TeamEntry(
+                agent.named_model, None if asked is None else asked.ask_for, places.home
+            ),
+            files_in=setting.files_in,
             owns_parts=False,
             has_commands=False,
         )
@@ -481,22 +482,12 @@ class AgentConversation:
 
 
 def chosen_model(setting: AgentSetting, name: str | None, origin: str = "--model") -> ModelManager:
-    """The model of this name, else the profile's; `origin` is what names it, for messages.
+    """The model of this name, else the profile's; raises as `choose_model`.
 
-    Raises:
-        SettingsError: models.json can't be used.
-        UserError: there is none, or it can't be used.
+    `origin` is what names it, for messages.
     """
-    models = load_models(setting.shared.config_file("models.json"))
-    return choose_model(
-        name,
-        setting.profile.llm,
-        models,
-        setting.environ,
-        setting.redactor,
-        home=setting.shared.home,
-        flag_origin=origin,
-    )
+    llm, environ, redactor = setting.profile.llm, setting.environ, setting.redactor
+    return choose_model(name, llm, setting.shared, environ, redactor, flag_origin=origin)
 
 
 def _servers(setting: AgentSetting) -> ServerList:
