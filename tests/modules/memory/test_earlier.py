@@ -7,23 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from config.settings import ROOT, Places
 from core.base.memory.exchanges import DatedExchange
 from core.errors import ServerError
-from core.events import Event
-from core.session import MultiMCP
+from core.ports import TextModel
 from core.tools.content import ToolResult
 from core.values import JsonObject
-from modules.conversation import Conversation
 from modules.memory.earlier import LOOKUP_SECONDS, TOLD, EarlierSessions
-from modules.model_manager import ModelManager
 from modules.models.offline.planner import OfflineModel
 from modules.models.scripted import ScriptedModel
-from modules.sandbox import Sandbox
 from servers.memory.library import MemoryLibrary
 from servers.memory.options import MemoryOptions
 from tests.core.base.memory.session_files import write_session
 from tests.doubles import profile, text_result
+from tests.modules.talks import conversation
 
 SESSION = "2026/11/02/session-1793600000-aaaaaa"
 LEASE = DatedExchange(1_793_600_000.0, "what is the notice period of the lease?", "three months")
@@ -145,20 +141,15 @@ async def test_where_nothing_was_ever_said_no_server_is_asked(tmp_path: Path) ->
     assert await EarlierSessions(tmp_path / "none", search).find("anything", NOW, 1_000) == ()
 
 
-async def asked(home: Path, model: ModelManager) -> None:
-    async def nobody(_: Event) -> None:
-        """Hear an event."""
-
-    async with Conversation(
-        profile(), Places(ROOT, home), model, MultiMCP([]), Sandbox(), nobody
-    ) as talk:
+async def asked(home: Path, model: TextModel) -> None:
+    async with conversation(home, model) as talk:
         await talk.ask("what was the notice period of the lease?")
 
 
 @pytest.mark.usefixtures("indexed")
 async def test_a_plans_prompt_is_told_and_takes_it_for_data(tmp_path: Path) -> None:
     script = ScriptedModel(["async def solve():\n    return 'FINAL_ANSWER: three months'"])
-    await asked(tmp_path, ModelManager(script))
+    await asked(tmp_path, script)
     prompt = script.requests[-1].prompt
     told = prompt[prompt.index("Found in earlier sessions") :]
     assert re.match(
@@ -174,4 +165,4 @@ async def test_a_planner_that_reads_no_text_looks_for_nothing(
         raise AssertionError("looked up")
 
     monkeypatch.setattr(EarlierSessions, "find", fail)
-    await asked(tmp_path, ModelManager(OfflineModel()))
+    await asked(tmp_path, OfflineModel())

@@ -6,19 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from config.settings import ROOT, Places
 from core.base.memory.facts import FACTS_FILE
 from core.base.redaction import Redactor
 from core.errors import UsageError
 from core.events import Event, Notice
-from core.session import MultiMCP
-from modules.conversation import Conversation
 from modules.memory.long_term import LongTermMemory
-from modules.model_manager import ModelManager
 from modules.models.scripted import ScriptedModel
-from modules.sandbox import Sandbox
 from modules.session.ids import check_session_id, kept_sessions
 from tests.doubles import profile
+from tests.modules.talks import conversation
 
 ANSWER = "async def solve():\n    return 'FINAL_ANSWER: noted'"
 NO_SECRETS = Redactor({})
@@ -78,10 +74,7 @@ async def test_a_later_session_is_told_what_an_earlier_one_was(tmp_path: Path) -
     prompts: list[str] = []
     for request in ("I'm vegetarian. What can I cook?", "and for dinner?"):
         script = ScriptedModel([ANSWER])
-        model = ModelManager(script)
-        async with Conversation(
-            profile(), Places(ROOT, tmp_path), model, MultiMCP([]), Sandbox(), listener
-        ) as talk:
+        async with conversation(tmp_path, script, listener) as talk:
             await talk.ask(request)
         prompts.append(script.requests[-1].prompt)
     notices = [event.text for event in heard if isinstance(event, Notice)]
