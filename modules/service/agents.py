@@ -7,7 +7,6 @@ as a server that did not start, to all whose requests are being answered.
 
 import asyncio
 import itertools
-import logging
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
@@ -60,8 +59,6 @@ MCP_SERVER_COMMAND: Final = "mcp-server"
 
 PROGRAMS: Final = ("agent.py", "cortex-r")
 """What this program is called in a checkout, and where it is installed."""
-
-log = logging.getLogger(__name__)
 
 BROUGHT_TOKENS: Final = 16_000
 """What a prompt tells at least of a history that is brought: who sends all of it wants it read."""
