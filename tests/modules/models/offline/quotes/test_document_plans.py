@@ -117,6 +117,15 @@ async def test_the_sentence_that_answers_is_quoted_with_its_source(
     assert outcome.answer == answer
 
 
+async def test_what_age_asks_for_years() -> None:
+    found = LEASE.replace(
+        "It begins on", "Members have a mug. Members are 16 years old. It begins on"
+    )
+    for request in ("what age must members have?", "which age do members have"):
+        answer = (await ask(request, found)).answer
+        assert answer == "“Members are 16 years old.” (lease.pdf, page 2)"
+
+
 async def test_an_answer_that_names_its_source_gets_no_list_of_sources_behind_it() -> None:
     outcome = await ask("what do my documents say about the rent?")
     assert with_sources(outcome.answer, ()) == outcome.answer
