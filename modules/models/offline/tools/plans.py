@@ -28,7 +28,7 @@ NAMED_OUTRIGHT_BONUS: Final = 100.0
 _ASKING: Final = frozenset({"what", "what's", "how", "why", "does", "should"})
 """Words of a question about a tool that is called by its name."""
 
-_TO_BE_TOLD: Final = lazy_pattern(r"\b(?:tell\s+me|to\s+know)\b", re.IGNORECASE)
+_TO_BE_TOLD: Final = lazy_pattern(r"\b(?:tell me|to know)\b", re.IGNORECASE)
 
 _ARITHMETIC: Final = frozenset(operation.tool for operation in OPERATIONS.values())
 
@@ -131,10 +131,12 @@ def _is_asked(vocabulary: Vocabulary, request: str) -> bool:
 
     "Tell me order numbers" asks for an answer, and orders nothing.
     """
-    first = next(iter(pieces_of(bare(request))), None)
+    text = bare(request)
+    first = next(iter(pieces_of(text)), None)
     if first is None:
         return True
-    return _TO_BE_TOLD.search(request.partition(first.text)[0]) is None and (
+    politely = " ".join(request.split()).partition(text)[0]
+    return _TO_BE_TOLD.search(politely) is None and (
         first.kind != "word" or first.text.lower() in CALL_WORDS or vocabulary.spells(first.text)
     )
 

@@ -173,6 +173,7 @@ async def test_an_argument_in_doubt_is_named_and_nothing_is_called(
         "photo.png",
         "add 5 and banana",
         "set 5",
+        '"" set the light level in the kitchen',
         "tell me set light level in the kitchen to 40",
         "I'd like to know set light levels: kitchen, 40",
     ],
