@@ -19,6 +19,7 @@ def _open_standard_streams() -> None:
             if descriptor != number:
                 os.dup2(descriptor, number)
                 os.close(descriptor)
+            os.set_inheritable(number, True)  # for `docs`, which becomes another program
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
 
 

@@ -122,8 +122,11 @@ def write_atomically(
     for, and a crash of the machine may cost the file: for what can be made again.
 
     Raises:
-        OSError: the folder or the file can't be written; what was there is untouched then.
+        OSError: the folder or the file can't be written; what was there is untouched then, a
+            device or pipe too.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(errno.EINVAL, "it is not a regular file")
     target = _resolved(path)
     draft = target.with_name(f".{target.name}.{os.urandom(8).hex()}{DRAFT_SUFFIX}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC

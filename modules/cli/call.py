@@ -55,7 +55,11 @@ def parse(words: Sequence[str], program: str) -> Options:
         "--input", metavar="JSON", help="all arguments as one JSON object; - reads it from stdin"
     )
     parser.add_argument(
-        "--output", metavar="FILE", type=Path, help="write images, sounds and other data here"
+        "--output",
+        metavar="FILE",
+        dest="data_file",
+        type=Path,
+        help="write images, sounds and other data here",
     )
     parser.add_argument(
         "--timeout",
@@ -81,7 +85,7 @@ def call(around: Surroundings) -> ExitCode:
         StorageError: the output file can't be written.
     """
     options = around.options
-    output: Path | None = options.output
+    output: Path | None = options.data_file
     around.tell_notes(to_users=True)
     given = read_input(options.input, sys.stdin.buffer) if options.input is not None else None
     if output is not None and not output.parent.is_dir():
@@ -229,7 +233,7 @@ async def _sent(
 
 def _report(tool: ToolSpec, result: ToolResult, took: float, around: Surroundings) -> ExitCode:
     """The result where it belongs."""
-    output: Path | None = around.options.output
+    output: Path | None = around.options.data_file
     error = result_text(result) or "(no text)" if result.is_error else None
     if around.options.json:
         around.print_json(call_document(tool.qualified_name, result, took, error))

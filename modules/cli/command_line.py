@@ -231,7 +231,7 @@ def wanted_output(argv: Sequence[str]) -> OutputFormat:
     return found
 
 
-def _leading_options(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+def _leading_options(argv: Sequence[str], program: str) -> tuple[list[str], list[str]]:
     """The options that `argv` begins with, their values too, and what follows them.
 
     Nothing counts as an option where one of them is unknown.
@@ -242,7 +242,7 @@ def _leading_options(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     before, behind = _parted(argv)
     if not before or not before[0].startswith("-"):
         return [], [*argv]
-    parser = request_options("", add_help=False)
+    parser = request_options(program, add_help=False)
     parser.add_argument("rest", nargs=argparse.REMAINDER)
     found, unknown = parser.parse_known_args(before)
     end = 0 if unknown else len(before) - len(found.rest)
@@ -440,14 +440,14 @@ def find_command(argv: Sequence[str], program: str = "agent.py") -> list[str] | 
         UsageError: a command was meant, and mistyped.
         SystemExit: code 2 with a message on stderr, where an option before it lacks its value.
     """
-    options, words = _leading_options(argv)
+    options, words = _leading_options(argv, program)
     is_given = any(option.startswith("--prompt=") for option in options)
     if not words or words[0] == END_OF_OPTIONS or is_given:
         return None
     if looks_like_option(words[0]):
         return _behind_its_option(words, program)
     if words[0] in COMMANDS:
-        return _in_order(words[0], [*options, *words[1:]])
+        return _in_order(words[0], [*options, *words[1:]], program)
     how_far = {name: edit_distance(words[0].casefold(), name) for name in COMMANDS}
     near = [name for name in COMMANDS if how_far[name] <= MISTYPED_BY_MAX and _goes_on(name, words)]
     if near:
@@ -535,14 +535,14 @@ def _behind_its_option(words: Sequence[str], program: str) -> list[str] | None:
         return None
     for at, name in enumerate(before):
         if name in COMMANDS and option in command_options(name, program).option_names:
-            return _in_order(name, [*before[:at], *before[at + 1 :], *behind])
+            return _in_order(name, [*before[:at], *before[at + 1 :], *behind], program)
     return None
 
 
-def _in_order(command: str, words: list[str]) -> list[str]:
+def _in_order(command: str, words: list[str], program: str) -> list[str]:
     """The command, its action, and what stands before either: a parser of actions wants it so."""
     actions = ACTIONS.get(command, ())
-    options, rest = _leading_options(words)
+    options, rest = _leading_options(words, program)
     if not options and rest and looks_like_option(rest[0]):  # one of the action's own
         before, _ = _parted(rest)
         at = next((at for at, word in enumerate(before) if word in actions), 0)

@@ -283,7 +283,11 @@ def _check_arguments(parser: CommandParser) -> None:
 def _run_arguments(parser: CommandParser) -> None:
     _name_argument(parser)
     parser.add_argument(
-        "values", metavar="KEY=VALUE", nargs="*", help="values of the workflow's parameters"
+        "values",
+        metavar="KEY=VALUE",
+        nargs="*",
+        default=[],
+        help="values of the workflow's parameters",
     )
 
 
@@ -293,6 +297,7 @@ def _save_arguments(parser: CommandParser) -> None:
         "values",
         metavar="KEY=VALUE",
         nargs="*",
+        default=[],
         help="the VALUE that stands in the request becomes the parameter KEY",
     )
     which = parser.add_mutually_exclusive_group()

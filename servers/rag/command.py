@@ -83,6 +83,9 @@ def main() -> NoReturn:
         code = EXIT_INTERRUPTED
     except BrokenPipeError:  # `| head` has seen enough
         code = EXIT_FAILED
+    except OSError as error:  # such as a full disk behind stdout
+        sys.stderr.write(f"[docs] {error.strerror or error}\n")
+        code = EXIT_FAILED
     _end(code)
 
 

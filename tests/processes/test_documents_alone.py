@@ -112,3 +112,23 @@ def test_watching_ends_with_ctrl_c_and_leaves_no_traceback(home: Path) -> None:
         told += watching.stderr.read()
     assert told.endswith("interrupted\n")
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize(
+    ("stdout", "code", "told"),
+    [(">/dev/full", 1, "[docs] No space left on device\n"), (">&-", 0, "")],
+)
+def test_a_full_disk_is_said_in_one_line_and_a_closed_stdout_is_none(
+    home: Path, stdout: str, code: int, told: str
+) -> None:
+    command = f'exec "{sys.executable}" "{ROOT / "agent.py"}" --quiet docs list --json {stdout}'
+    done = subprocess.run(
+        ["sh", "-c", command],
+        env=environment(home) | {"CORTEX_HOME": str(home)},
+        cwd=home,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=BOUND_SECONDS,
+    )
+    assert (done.returncode, done.stderr) == (code, told)

@@ -169,13 +169,11 @@ class GeminiReply(ReplyReader):
         """
         was_cut = self._reason in _AT_THE_LIMIT
         yield ReplyEnd(self.usage, "length" if was_cut else "stop")
-        if not self._has_content:
-            slipped = self._reason in _TOOL_SLIPS
-            raise self.errors.without_text(
-                self._reason or "empty", was_cut=was_cut, transient=slipped
-            )
         if self._reason is None:
             raise self.errors.broke_off()
+        if not self._has_content:
+            slipped = self._reason in _TOOL_SLIPS
+            raise self.errors.without_text(self._reason, was_cut=was_cut, transient=slipped)
         if self._reason not in _MODELS_OWN:  # a filter
             raise self.errors.stopped(self._reason)
 

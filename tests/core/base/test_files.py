@@ -63,6 +63,17 @@ def test_a_link_stays_a_link_and_a_circle_of_links_is_an_oserror(
         raise AssertionError("it was locked")
 
 
+def test_a_pipe_or_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(OSError, match="not a regular file"):
+            write_atomically(path, b"x")
+    assert pipe.is_fifo()
+    assert {*tmp_path.iterdir()} == {pipe, link}
+
+
 def test_a_folder_that_is_removed_while_one_waits_for_it_is_made_again(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "f"
     waiting, written = threading.Event(), threading.Event()

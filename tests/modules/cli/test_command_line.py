@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from core.errors import ExitCode
-from modules.cli.command_line import COMMANDS, Arguments, parse_arguments, wanted_output
+from modules.cli.command_line import (
+    COMMANDS,
+    Arguments,
+    find_command,
+    output_of,
+    parse_arguments,
+    parse_command,
+    wanted_output,
+)
 
 
 def parse(*argv: str) -> Arguments:
@@ -176,3 +184,27 @@ def test_a_mistake_is_not_hidden_below_a_usage_of_many_lines(
     told = capsys.readouterr().err
     assert "did you mean --output-format?" in told.splitlines()[0]
     assert "agent.py --help" in told
+
+
+def test_an_option_in_front_that_lacks_its_value_names_the_program(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        find_command(["--max-steps", "0", "x"])
+    assert capsys.readouterr().err.startswith("agent.py: error: argument --max-steps: '0' is no")
+
+
+@pytest.mark.parametrize("words", [["--json"], ["--output", "x.png"], []])
+def test_a_command_with_json_and_files_of_its_own_prints_no_result_of_a_request(
+    words: list[str],
+) -> None:
+    assert output_of(parse_command(["call", "add", *words])) == "text"
+
+
+@pytest.mark.parametrize("action", ["run", "save"])
+def test_only_what_is_missing_is_called_for(
+    action: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parse_command(["workflow", action])
+    assert "required: NAME\n" in capsys.readouterr().err

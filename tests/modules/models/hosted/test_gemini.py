@@ -71,8 +71,8 @@ async def test_a_rate_limit_passes_and_a_spent_day_does_not(
     ("document", "words"),
     [
         ({"promptFeedback": {"blockReason": "SAFETY"}}, "refused the prompt (SAFETY)"),
-        ({"candidates": []}, "(empty)"),
-        ({}, "(empty)"),
+        ({"candidates": []}, "broke off"),
+        ({}, "broke off"),
         ({"candidates": [{"finishReason": "MAX_TOKENS"}]}, "(MAX_TOKENS); give it more room"),
         ({"candidates": [{"finishReason": "SAFETY"}]}, "(SAFETY)"),
         (part({"text": "hm", "thought": True}, reason="MAX_TOKENS"), "(MAX_TOKENS)"),
