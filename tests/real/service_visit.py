@@ -383,13 +383,13 @@ def _renamed(page: Page) -> Found:
     page.keyboard.press("Enter")
     renamed = page.locator("#list .choice", has_text="What shops ask for")
     renamed.and_(page.locator(":focus")).wait_for()
-    title = page.locator("#title")
-    names = [title.inner_text(), page.title()]
+    names = [page.locator("#title").inner_text(), page.title()]
     page.locator("#search").fill("")
-    page.locator("#list .choice:not([aria-current])").first.click()
-    page.locator("#title", has_not_text="What shops ask for").wait_for()
-    other = title.inner_text()
-    page.go_back()
+    choice = page.locator("#list .choice:not([aria-current])").first
+    other = choice.locator("bdi").inner_text()
+    choice.click()
+    page.locator("#title", has_text=other).wait_for()
+    page.evaluate("history.back()")
     page.locator("#title", has_text="What shops ask for").wait_for()
     return {"renamed": names, "back_from": other}
 
