@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +12,9 @@ from types import TracebackType
 from typing import Self
 
 from config.schema import AgentProfile
-from config.settings import WORKFLOWS
+from config.server_list import memory_server_id
+from config.servers import ServerSpec
+from config.settings import WORKFLOWS, Places
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.base.text import sentence
@@ -29,7 +32,7 @@ from core.ports import (
     SpendCall,
 )
 from core.provenance.guard import AskLeave, Provenance
-from core.provenance.known import Known, ProvenancePolicy
+from core.provenance.known import Known, provenance_policy
 from core.provenance.permissions import Permissions
 from core.run.chosen_tools import ChosenTools, WithoutServer, is_known
 from core.run.execution import ExecutionContext, begin, current, working
@@ -75,6 +78,8 @@ from modules.team.entry import TeamEntry, may_have_parts
 INTERRUPTED_EARLY = "interrupted before a plan was written"
 """What a run says that was stopped before its loop began."""
 
+log = logging.getLogger(__name__)
+
 
 @frozen
 class _Asked:
@@ -104,7 +109,7 @@ class Conversation:
         profile: how requests are answered.
         model: the chain of models, and why it was chosen.
         sandbox: where plans run.
-        document_folders: where the documents lie that answers name as their sources.
+        policy: what is trusted beside the user's words.
         permissions: what the user has allowed.
         guide: what user and project have written for models that read.
     """
@@ -112,68 +117,66 @@ class Conversation:
     def __init__(
         self,
         profile: AgentProfile,
+        places: Places,
         model: ModelManager,
         dispatcher: MultiMCP,
         sandbox: Sandbox,
-        memory_folder: Path,
         listener: Emit,
         session_id: str | None = None,
         redactor: Redactor | None = None,
+        *,
         ask_user: AskUser | None = None,
-        policy: ProvenancePolicy | None = None,
         ask_leave: AskLeave | None = None,
-        document_folders: Sequence[Path] = (),
-        memory_server: str | None = None,
+        approve: Sequence[str] = (),
         demands: Demands | None = None,
-        permissions: Permissions | None = None,
         guide: Guide | None = None,
         team: TeamEntry | None = None,
         files_in: Path | None = Path(),
-        home: Path | None = None,
-        *,
+        warn: Callable[[str], None] = log.warning,
         owns_parts: bool = True,
         has_commands: bool = True,
     ) -> None:
-        """Keep the parts; nothing starts before `async with`.
+        """Join the parts; nothing starts before `async with`.
 
+        Sessions, permissions and what was spent lie in `places`: the user's own, where a service
+        has several. What is trusted, where documents lie, and what finds earlier sessions, follows
+        from the profile and the servers of the dispatcher; tools in `approve` need no leave.
         `redactor` goes over what the session keeps; `ask_user` puts a plan's question to the
-        user, and `ask_leave` a doubt about a call, where somebody is there. Without `policy`,
-        nothing is checked (`core.provenance`). The page that helps counts the files in
-        `document_folders`. `memory_server` is the id of the server that finds earlier sessions.
-        `demands` hold for each request, and so do the user's `permissions`. `guide` has what user
-        and project say to models that read. `team` answers requests in parts. Paths in requests
-        (`@notes.md`) start at `files_in`; None: no file is read for them. `home` is CORTEX_HOME,
-        or that of one user of a service, where it is kept what was spent; without it, the profile's
-        `budgets` are not held. Who shares model, dispatcher and sandbox with others (`owns_parts`
-        false) opens and ends them. With `has_commands` the person can type those of `agent.py`.
+        user, and `ask_leave` a doubt about a call, where somebody is there. `demands` hold for
+        each request. `guide` has what user and project say to models that read. `team` answers
+        requests in parts. Paths in requests (`@notes.md`) start at `files_in`; None: no file is
+        read for them. `warn` hears of a permission that can't be kept. Who shares model, dispatcher
+        and sandbox with others (`owns_parts` false) opens and ends them. With `has_commands` the
+        person can type those of `agent.py`.
 
         Raises:
             UsageError: `session_id` is not of a known form.
         """
         self.profile = profile
+        self._places = places
         self.model = model
         self._dispatcher = dispatcher
         self.sandbox = sandbox
         self._listener = listener
-        self._redactor = redactor or Redactor(os.environ)
-        self.session = CurrentSession(profile, memory_folder, listener, session_id, self._redactor)
+        self._redactor = redactor = redactor or Redactor(os.environ)
+        folder = profile.memory_folder(places.home)
+        self.session = CurrentSession(profile, folder, listener, session_id, redactor)
         self._ask_user = ask_user
-        self._policy = policy
         self._ask_leave = ask_leave
-        self.permissions = permissions or Permissions()
-        self.document_folders = tuple(document_folders)
-        self._memory_server = memory_server
+        self._approve = approve
+        self.policy = provenance_policy(profile, dispatcher.specs, places, approve)
+        self.permissions = Permissions(places.permissions_file, profile.agent.id, redactor, warn)
+        self._memory_server = memory_server_id(dispatcher.specs, places.root)
         self._demands = demands or Demands()
         self.guide = guide
         self._team = team or TeamEntry()
         self._expected: ExpectedAnswer | None = None
-        self._known: Known | None = None
+        self._known = Known(self.policy)
         self._recollection = self._recalling()
         self._is_asked = self._is_interrupted = False
         self._preparation: asyncio.Task[_Prepared] | None = None
         self._loop: RequestRun | None = None
         self._files_in = files_in
-        self._home = home
         self._spend_call: SpendCall | None = None
         self._owns_parts = owns_parts
         self._has_commands = has_commands
@@ -201,45 +204,36 @@ class Conversation:
         await self._stack.aclose()
 
     @property
-    def policy(self) -> ProvenancePolicy:
-        """What is trusted beside the user's words."""
-        return self._policy or ProvenancePolicy()
+    def document_folders(self) -> tuple[Path, ...]:
+        """Where the documents lie that answers name as their sources."""
+        return self.profile.document_folders(self._places.home)
 
     async def use_model(self, model: ModelManager) -> None:
         """Let the next request be answered by another model; the one before is closed."""
         before, self.model = self.model, model
         await before.aclose()
 
-    async def use_profile(
-        self,
-        profile: AgentProfile,
-        memory_folder: Path,
-        policy: ProvenancePolicy | None,
-        document_folders: Sequence[Path],
-        memory_server: str | None,
-    ) -> bool:
+    async def use_profile(self, profile: AgentProfile, specs: Sequence[ServerSpec]) -> bool:
         """Go by another profile, and other servers, from the next request on; as `__init__` does.
 
         False: what is kept, or where, is another thing there, so that a new session begins.
         """
         before, folder_before = self.profile, self.session.folder
-        server_before, self._memory_server = self._memory_server, memory_server
+        server_before = self._memory_server
         self.profile = self.session.profile = profile
-        self.session.folder = memory_folder
-        self._policy, self.document_folders = policy, tuple(document_folders)
+        self.session.folder = folder = profile.memory_folder(self._places.home)
+        self.policy = provenance_policy(profile, specs, self._places, self._approve)
+        self._memory_server = memory_server_id(specs, self._places.root)
         self.permissions.use(profile.agent.id)
-        if self._known is not None and policy is not None:
-            self._known.use(policy)
-        else:
-            self._known = None
-        kept = (before.memory, folder_before) == (profile.memory, memory_folder)
-        if not kept or memory_server != server_before:
+        self._known.use(self.policy)
+        kept = (before.memory, folder_before) == (profile.memory, folder)
+        if not kept or self._memory_server != server_before:
             await self._recollection.aclose()
             self._recollection = self._recalling()
         if kept and before.trace == profile.trace:
             return True
         place = (before.memory.storage.structure, before.memory.memory_service, folder_before)
-        goes_on = place == (profile.memory.storage.structure, True, memory_folder)
+        goes_on = place == (profile.memory.storage.structure, True, folder)
         session_id = self.session.id
         # It is read anew, and kept by the new settings.
         self._begin_session(session_id if goes_on else None)
@@ -259,7 +253,7 @@ class Conversation:
 
     def _begin_session(self, session_id: str | None = None) -> None:
         self.session.leave(session_id)
-        self._known = None
+        self._known = Known(self.policy)
         self.permissions.begin_session()
 
     def interrupt(self) -> bool:
@@ -351,13 +345,13 @@ class Conversation:
         Raises:
             BudgetSpent: nothing is left to begin with.
         """
-        if self._home is None or not self.profile.budgets.are_set:
+        if not self.profile.budgets.are_set:
             yield lambda outcome: outcome
             return
         from modules.models.serving.account import Budgets  # late: SQLite, for who sets budgets
 
         session_id = self.session.memory.session_id
-        begun = Budgets(self._home).begin(self.profile, session_id, self.interrupt)
+        begun = Budgets(self._places.home).begin(self.profile, session_id, self.interrupt)
         async with begun as account:
             with self.model.paying(account):
                 self._spend_call = account.spend_call
@@ -444,7 +438,7 @@ class Conversation:
                 memory.session_id,
                 self.model,
                 self.session.summary,
-                provenance.known.reminded if provenance is not None else None,
+                provenance.known.reminded,
             )
         profile = self.profile if by_hand.is_plain else by_hand.profile(self.profile)
         make_parts = partial(self._parts, profile, remember, guided, is_given=not by_hand.is_plain)
@@ -504,16 +498,12 @@ class Conversation:
         texts: tuple[TextInput, ...],
         said: str,
         brought: Brought,
-    ) -> Provenance | None:
+    ) -> Provenance:
         """What is known of where values come from: it grows with the session.
 
         `texts` go with the request, and the user has `said` something beside it. Who wrote what
         stands in the answers that are `brought`, nobody knows any more.
         """
-        if self._policy is None:
-            return None
-        if self._known is None:
-            self._known = Known(self._policy)
         self._known.recall(items)
         for text in texts:
             self._known.given(text.text)

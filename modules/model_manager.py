@@ -4,10 +4,10 @@ import os
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
 
-from config.models_file import ModelsFile
+from config.models_file import load_models
 from config.schema import LlmSection
+from config.settings import Places
 from core.base.redaction import Redactor
 from core.base.timing import Timing
 from core.errors import BudgetSpent, ModelUnavailable
@@ -365,11 +365,10 @@ class ModelPart:
 def choose_model(
     flag: str | None,
     llm: LlmSection,
-    models: ModelsFile,
+    places: Places,
     environ: Mapping[str, str],
     redactor: Redactor | None = None,
     *,
-    home: Path | None = None,
     max_cost: float | None = None,
     max_tokens: int | None = None,
     seed: int | None = None,
@@ -377,15 +376,18 @@ def choose_model(
 ) -> ModelManager:
     """The manager of the models that `modules.models.choosing.choice.choose_models` finds.
 
+    It takes as long as keyrings and services do. Models and their keys are those of `places`.
     `flag` (of `--model`, or `flag_origin`) goes before `llm.text_generation`, and `max_cost` and
     `max_tokens` before the profile's own. `redactor`, by default one that knows the secrets of
-    `environ`, goes over errors, and learns the keys of the models. `home` is CORTEX_HOME.
+    `environ`, goes over errors, and learns the keys of the models.
 
     Raises:
+        SettingsError: models.json can't be used.
         UserError: what was asked for can't be used.
     """
+    models = load_models(places.config_file("models.json"))
     choice = choose_models(
-        flag, llm.text_generation, models, environ, home, flag_origin=flag_origin
+        flag, llm.text_generation, models, environ, places.home, flag_origin=flag_origin
     )
     return ModelManager(
         choice.models,

@@ -6,7 +6,7 @@ from itertools import islice
 
 from core.base.json_text import json_start
 from core.base.text import counted, lazy_pattern, sentence
-from core.turn import PlanFailure, Step, ToolCall
+from core.turn import PlanFailed, PlanFailure, Step, ToolCall
 from core.values import Json
 
 PARTIAL_RESULT_CHARACTERS = 500
@@ -20,14 +20,20 @@ INTERRUPTED = "interrupted before there was an answer"
 
 
 def after_failed_step(steps: Sequence[Step], failure: PlanFailure) -> str:
-    """All plans of the last of `steps` failed, the last one with `failure`."""
+    """All plans of the last of `steps` failed, the last one with `failure`.
+
+    One that was not run again is told with the failure that it had before.
+    """
     if failure.kind == "no_plan":
         return NO_PLAN_ANSWER
-    plans = counted(steps[-1].attempt, "plan")
-    why = sentence(str(failure))
+    last = steps[-1]
+    same = (s.result for s in steps if s.number == last.number and s.plan.is_same_as(last.plan))
+    if isinstance(first := next(same, last.result), PlanFailed):
+        failure = first.failure
+    plans, why = counted(last.attempt, "plan"), str(failure)
     return (
-        f"No answer: {plans} for step {steps[-1].number} failed, the last so: {why}"
-        f"{_refused(steps, str(failure))}{_partial(steps)}"
+        f"No answer: {plans} for step {last.number} failed, the last so: {sentence(why)}"
+        f"{_refused(steps, why)}{_partial(steps)}"
     )
 
 

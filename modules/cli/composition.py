@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TextIO
 
-from config.schema import AgentProfile, NotifyMode
+from config.schema import NotifyMode
 from config.servers import ServerSpec
 from config.settings import Places
 from core.base.frozen import frozen
@@ -26,7 +26,7 @@ from core.process.server import SpawnedServer
 from core.provenance.checks import Doubt
 from core.provenance.guard import AskLeave, Leave
 from core.provenance.known import ProvenancePolicy
-from core.provenance.permissions import Permission, Permissions
+from core.provenance.permissions import Permission
 from core.session import MultiMCP
 from modules.cli.surroundings import Surroundings
 from modules.planning.guidance.guide import Guide
@@ -251,10 +251,3 @@ def guide_for(places: Places, questions: Questions | None) -> Guide:
         return await questions.trust(heading, "\n\n".join(filter(None, parts)), text.size_bytes)
 
     return Guide(places.home, Path.cwd(), confirm)
-
-
-def permissions_of(
-    profile: AgentProfile, places: Places, redactor: Redactor, say: Callable[[str, str], None]
-) -> Permissions:
-    """What the user has allowed this profile's agent for good."""
-    return Permissions(places.permissions_file, profile.agent.id, redactor, partial(say, "tool"))

@@ -167,12 +167,10 @@ def _proposal(around: Surroundings, file: Path, home: Path) -> Proposal:
 
 def _model(around: Surroundings) -> str:
     """The model that would answer."""
-    profile, models = around.profile, around.models
+    llm, places = around.profile.llm, around.places
     with around.waits().during("model", "keys and models that may be there"):
         try:
-            chosen = choose_model(
-                None, profile.llm, models, around.environ, around.redactor, home=around.places.home
-            )
+            chosen = choose_model(None, llm, places, around.environ, around.redactor)
         except UserError as error:
             return f"none can be used: {error}"
     hint = "" if chosen.name != "offline" else "; agent.py auth set gemini keeps a key"

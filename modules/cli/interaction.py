@@ -1,6 +1,6 @@
 """From the checked profile to an answer on stdout and the exit code: one request at the terminal.
 
-Builds the concrete parts and joins them: the composition root behind `modules.app`.
+Builds the concrete parts, which `modules.conversation` joins.
 `modules.cli.interactive` puts many requests to the same parts.
 """
 
@@ -12,28 +12,21 @@ import signal
 import sys
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
-from config.models_file import load_models
 from config.schema import AgentProfile
-from config.server_list import ServerList, memory_server_id, secret_values
+from config.server_list import ServerList, secret_values
 from config.settings import Places
 from core.base.frozen import frozen
 from core.base.text import lazy_pattern
 from core.errors import ExitCode, UsageError
 from core.events import Emit, Event
 from core.process.server import SpawnedServer
-from core.provenance.known import provenance_policy
 from core.team.graph import TaskGraph
 from core.turn import RunOutcome
 from modules.cli.command_line import Arguments
-from modules.cli.composition import (
-    asking_leave,
-    build_dispatcher,
-    guide_for,
-    open_display,
-    permissions_of,
-)
+from modules.cli.composition import asking_leave, build_dispatcher, guide_for, open_display
 from modules.cli.event_stream import EventWriter
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
@@ -84,22 +77,17 @@ def chosen_model(
     flag_origin: str = FLAG_ORIGIN,
     name: str | None = None,
 ) -> ModelManager:
-    """The model of the command line, else of the profile; takes as long as keyrings and services.
+    """The model of the command line, else of the profile; raises as `choose_model`.
 
     `flag_origin` is what named the model, for messages; `name` goes before the command line's.
-
-    Raises:
-        SettingsError: models.json can't be used.
-        UserError: none can be chosen.
     """
-    arguments, places = setting.arguments, setting.places
+    arguments = setting.arguments
     return choose_model(
         name or arguments.model,
         setting.profile.llm,
-        load_models(places.config_file("models.json")),
+        setting.places,
         environ,
         setting.complaints.redactor,
-        home=places.home,
         max_cost=arguments.max_cost,
         max_tokens=arguments.max_tokens,
         seed=arguments.seed,
@@ -198,7 +186,7 @@ class Interaction:
         arguments, places = setting.arguments, setting.places
         profile, servers = setting.profile, setting.servers
         redactor = setting.complaints.redactor
-        redactor.learn(secret_values((*servers.specs, *servers.disabled)))
+        redactor.learn(secret_values(servers.everyone))
         redactor.mask(profile.memory.mask)
         display = open_display(
             sys.stderr,
@@ -210,9 +198,9 @@ class Interaction:
         )
         self.progress = display.progress
         demands = self._demands()
-        memory_folder = profile.memory_folder(places.home)
-        session_id = self._chosen_session(memory_folder)
-        model = self._chosen_model()
+        session_id = self._chosen_session(profile.memory_folder(places.home))
+        with self.progress.during("model", MODELS_WAITED_FOR):
+            model = chosen_model(setting, os.environ)
         self.may_cost = any(chosen.own_price != FREE for chosen in model.models)
         if not arguments.quiet:
             for stage, notes in (("model", (model.reason, *model.notes)), ("mcp", servers.notes)):
@@ -235,29 +223,26 @@ class Interaction:
         questions = display.questions
         self.conversation = Conversation(
             profile,
+            places,
             model,
             self.dispatcher,
             sandbox,
-            memory_folder,
             self._listener(),
             session_id,
             redactor,
-            questions.ask_back if questions is not None and questions.is_attended() else None,
-            provenance_policy(profile, servers.specs, places, arguments.approve),
-            asking_leave(
+            ask_user=questions.ask_back if questions and questions.is_attended() else None,
+            ask_leave=asking_leave(
                 questions, sandbox.standing_still, lambda: self.conversation.policy, redactor
             ),
-            profile.document_folders(places.home),
-            memory_server_id(servers.specs, places.root),
-            demands,
-            permissions_of(profile, places, redactor, self.progress.say),
-            None if arguments.no_instructions else guide_for(places, questions),
-            TeamEntry(
+            approve=arguments.approve,
+            demands=demands,
+            guide=None if arguments.no_instructions else guide_for(places, questions),
+            team=TeamEntry(
                 lambda name: chosen_model(setting, os.environ, "team.roles in the profile", name),
                 questions.ask_for if questions is not None else None,
                 places.home,
             ),
-            home=places.home,
+            warn=partial(self.progress.say, "tool"),
         )
 
     def run(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:
@@ -357,7 +342,3 @@ class Interaction:
             elif arguments.session is None:
                 self.progress.say("memory", f"continues the session {session_id}")
         return session_id
-
-    def _chosen_model(self) -> ModelManager:
-        with self.progress.during("model", MODELS_WAITED_FOR):
-            return chosen_model(self.setting, os.environ)

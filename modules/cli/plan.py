@@ -127,7 +127,7 @@ def show_plan(around: Surroundings) -> ExitCode:
 async def _plan(request: str, model: ModelManager, around: Surroundings) -> ExitCode:
     mode: GraphMode = around.options.graph or around.profile.strategy.graph
     profile = around.profile.with_strategy(graph=mode)
-    async with conversing(around, model, profile, home=around.places.home) as conversation:
+    async with conversing(around, model, profile) as conversation:
         done = await planned(conversation, request, mode)
     return _tell(done, around)
 

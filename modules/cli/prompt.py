@@ -3,10 +3,8 @@
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
 
-from config.schema import AgentProfile
-from config.server_list import memory_server_id
+from config.schema import AgentProfile, BudgetsSection
 from core.errors import ExitCode
 from core.ports import ModelReply, ModelRequest
 from core.values import Json, JsonObject
@@ -77,8 +75,9 @@ async def _show_prompt(request: str, chosen: ModelManager, around: Surroundings)
     refusals = [refusal] * (2 if action == "graph" else 1)  # of a graph, then of a plan
     witness = ScriptedModel({"decision": refusals}, chosen.name, traits)
     await chosen.aclose()  # it was never connected: only its name and traits are needed
+    free = profile.model_copy(update={"budgets": BudgetsSection()})  # nothing is spent
     # A model has the tools of all servers from the second request on, at least.
-    async with conversing(around, ModelManager(witness), profile, knows_tools=True) as conversation:
+    async with conversing(around, ModelManager(witness), free, knows_tools=True) as conversation:
         outcome = await conversation.ask(request)
     if not witness.requests:  # nothing came of the run before a model was to be asked
         return around.complaints.fail(outcome.message, outcome.exit_code)
@@ -96,20 +95,15 @@ def chosen_model(around: Surroundings, name: str | None) -> ModelManager:
         UserError: none can be chosen.
     """
     with around.waits().during("model", "keys and services that may be there"):
-        llm, home = around.profile.llm, around.places.home
-        return choose_model(name, llm, around.models, around.environ, around.redactor, home=home)
+        llm, places = around.profile.llm, around.places
+        return choose_model(name, llm, places, around.environ, around.redactor)
 
 
 @asynccontextmanager
 async def conversing(
-    around: Surroundings,
-    model: ModelManager,
-    profile: AgentProfile,
-    *,
-    home: Path | None = None,
-    knows_tools: bool = False,
+    around: Surroundings, model: ModelManager, profile: AgentProfile, *, knows_tools: bool = False
 ) -> AsyncGenerator[Conversation]:
-    """A conversation about which nothing is kept; with `home`, it counts against the budgets.
+    """A conversation about which nothing is kept but what it spends.
 
     With `knows_tools`, all servers have said what they offer.
     """
@@ -117,16 +111,13 @@ async def conversing(
     async with opened(around.servers.specs, around) as (dispatcher, display):
         conversation = Conversation(
             profile.without_memory(),
+            places,
             model,
             dispatcher,
             Sandbox(),
-            profile.memory_folder(places.home),
             display.progress,
             redactor=around.redactor,
-            document_folders=profile.document_folders(places.home),
-            memory_server=memory_server_id(around.servers.specs, places.root),
             guide=None if around.options.no_instructions else guide_for(places, display.questions),
-            home=home,
         )
         async with conversation:
             if knows_tools:

@@ -4,6 +4,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
@@ -15,6 +16,7 @@ from core.errors import ExitCode, ServerError
 from core.ports import CallTool
 from core.provenance.guard import Provenance, ProvenanceGuard
 from core.provenance.known import Known, provenance_policy
+from core.provenance.permissions import Permissions
 from core.run.calls import RunCalls
 from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
@@ -30,7 +32,7 @@ from core.turn import (
 )
 from core.values import Json, JsonObject
 from modules.action import format_result, run_plan
-from modules.cli.composition import asking_leave, opened, permissions_of
+from modules.cli.composition import asking_leave, opened
 from modules.cli.parser import add_approve_option, command_parser, read_words
 from modules.cli.result_output import shown_value
 from modules.cli.run_plan_file import may_call_tools, read_plan
@@ -222,11 +224,11 @@ async def _run_plan_by_hand(source: str, around: Surroundings) -> ExitCode:
         for error in dispatcher.failures.values():
             await display.progress.notice(str(error))
         policy = provenance_policy(profile, around.servers.specs, around.places, options.approve)
-        redactor = around.redactor
+        redactor, say = around.redactor, partial(display.progress.say, "tool")
         provenance = Provenance(
             Known(policy),
             asking_leave(display.questions, waiting, lambda: policy, redactor),
-            permissions_of(profile, around.places, redactor, display.progress.say),
+            Permissions(around.places.permissions_file, profile.agent.id, redactor, say),
         )
         guard = _guard(source, dispatcher, provenance)
         report = await _report_on(source, dispatcher, sandbox, guard, display.progress, around)

@@ -11,10 +11,9 @@ from typing import Final
 
 from config.checking import check
 from config.schema import StrategyProfile, load_profile
-from config.server_list import ServerList, memory_server_id, secret_values, server_list
+from config.server_list import ServerList, secret_values, server_list
 from config.settings import SettingsError
 from config.texts import TextProblem, load_yaml
-from core.provenance.known import provenance_policy
 from core.session import runs_alike
 from modules.cli.command_line import Arguments
 from modules.cli.interaction import MODELS_WAITED_FOR, Setting, chosen_model, without_seed
@@ -143,16 +142,8 @@ async def _hand_over(at: AtPrompt, setting: Setting, model: ModelManager) -> Non
 
 async def _apply(at: AtPrompt, setting: Setting) -> None:
     """Let the conversation go by the profile and the servers of a setting."""
-    profile, servers, places = setting.profile, setting.servers, setting.places
     at.setting = setting
-    goes_on = await at.conversation.use_profile(
-        profile,
-        profile.memory_folder(places.home),
-        provenance_policy(profile, servers.specs, places, setting.arguments.approve),
-        profile.document_folders(places.home),
-        memory_server_id(servers.specs, places.root),
-    )
-    if not goes_on:
+    if not await at.conversation.use_profile(setting.profile, setting.servers.specs):
         at.say("memory", "sessions are kept otherwise there: the next request begins a new one")
 
 

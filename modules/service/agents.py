@@ -7,14 +7,12 @@ as a server that did not start, to all whose requests are being answered.
 
 import asyncio
 import itertools
-import logging
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Self
 
-from config.models_file import load_models
 from config.schema import AgentProfile
 from config.server_list import ServerList, memory_server_id, secret_values, server_list
 from config.servers import ServerSpec, seen_from
@@ -35,8 +33,6 @@ from core.events import (
     ToolCallStarted,
 )
 from core.mcp.hooks import Question, Reply
-from core.provenance.known import provenance_policy
-from core.provenance.permissions import Permissions
 from core.session import MultiMCP
 from core.team.graph import TaskGraph
 from core.tools.catalog import ToolCatalog
@@ -63,8 +59,6 @@ MCP_SERVER_COMMAND: Final = "mcp-server"
 
 PROGRAMS: Final = ("agent.py", "cortex-r")
 """What this program is called in a checkout, and where it is installed."""
-
-log = logging.getLogger(__name__)
 
 BROUGHT_TOKENS: Final = 16_000
 """What a prompt tells at least of a history that is brought: who sends all of it wants it read."""
@@ -333,28 +327,26 @@ class AgentConversation:
         self.questions = asked
         self.conversation = Conversation(
             profile,
+            places,
             agent.model.again(),
             agent.dispatcher,
             sandbox,
-            profile.memory_folder(places.home),
             self.hear,
             session_id,
             setting.redactor,
-            None if asked is None else asked.ask_back,
-            provenance_policy(profile, agent.servers.specs, places, setting.approve),
-            None if asked is None else asked.allow,
-            profile.document_folders(places.home),
-            memory_server_id(agent.servers.specs, places.root),
-            replace(
+            ask_user=None if asked is None else asked.ask_back,
+            ask_leave=None if asked is None else asked.allow,
+            approve=setting.approve,
+            demands=replace(
                 demands or Demands(),
                 timeout_seconds=setting.run_seconds,
                 timeout_origin=RUN_BOUND,
             ),
-            Permissions(places.permissions_file, profile.agent.id, setting.redactor, log.warning),
-            setting.guide,
-            TeamEntry(agent.named_model, None if asked is None else asked.ask_for, places.home),
-            setting.files_in,
-            places.home,
+            guide=setting.guide,
+            team=TeamEntry(
+                agent.named_model, None if asked is None else asked.ask_for, places.home
+            ),
+            files_in=setting.files_in,
             owns_parts=False,
             has_commands=False,
         )
@@ -487,22 +479,12 @@ class AgentConversation:
 
 
 def chosen_model(setting: AgentSetting, name: str | None, origin: str = "--model") -> ModelManager:
-    """The model of this name, else the profile's; `origin` is what names it, for messages.
+    """The model of this name, else the profile's; raises as `choose_model`.
 
-    Raises:
-        SettingsError: models.json can't be used.
-        UserError: there is none, or it can't be used.
+    `origin` is what names it, for messages.
     """
-    models = load_models(setting.shared.config_file("models.json"))
-    return choose_model(
-        name,
-        setting.profile.llm,
-        models,
-        setting.environ,
-        setting.redactor,
-        home=setting.shared.home,
-        flag_origin=origin,
-    )
+    llm, environ, redactor = setting.profile.llm, setting.environ, setting.redactor
+    return choose_model(name, llm, setting.shared, environ, redactor, flag_origin=origin)
 
 
 def _servers(setting: AgentSetting) -> ServerList:

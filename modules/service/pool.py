@@ -179,7 +179,9 @@ class AgentPool:
             return kept.agent.setting.profile_file
         files = self.profiles_of(user)
         if profile not in files:
-            meant = did_you_mean(near_names(profile, files), f"there are: {', '.join(files)}")
+            none = f"no profile of this user is a file beside {self.setting.profile_file}"
+            there_are = f"there are: {', '.join(files)}" if files else none
+            meant = did_you_mean(near_names(profile, files), there_are)
             raise UsageError(f"there is no profile '{profile[:80]}'; {meant}")
         return files[profile]
 

@@ -46,7 +46,7 @@ def clean_request(text: str) -> str:
         )
     cleaned = clean_text(text)
     if not cleaned:
-        raise UsageError('the request is empty; say what you want, such as: agent.py "add 5 and 7"')
+        raise UsageError("the request is empty; say what you want, such as: add 5 and 7")
     return cleaned
 
 

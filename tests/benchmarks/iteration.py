@@ -8,6 +8,7 @@ from pathlib import Path
 
 from config.schema import AgentProfile, AgentSection
 from config.servers import ServerSpec
+from config.settings import ROOT, Places
 from core.dispatch.known_tools import ToolCache
 from core.events import Event
 from core.session import MultiMCP
@@ -63,10 +64,10 @@ async def _iterations(dispatcher: MultiMCP, home: Path) -> Times:
     profile = AgentProfile(agent=AgentSection(name="Bench", id="bench_1"))
     conversation = Conversation(
         profile,
+        Places(ROOT, home),
         ModelManager(ScriptedModel([PLAN] * (ROUNDS + 5)), "scripted"),
         dispatcher,
         Sandbox(),
-        home / "memory",
         _ignore,
     )
     times = Times([], [])

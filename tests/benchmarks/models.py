@@ -18,6 +18,7 @@ from typing import cast
 from config.models_file import ModelEntry
 from config.schema import AgentProfile, AgentSection
 from config.servers import ServerSpec
+from config.settings import Places
 from core.dispatch.known_tools import ToolCache
 from core.events import Event, ModelAsked, ModelWriting, Perceived, RunStarted
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
@@ -210,10 +211,10 @@ async def _bench(home: Path) -> AsyncGenerator[Bench]:
         bare = HostedModel(entry, None)
         conversation = Conversation(
             AgentProfile(agent=AgentSection(name="Bench", id="bench_1")),
+            Places(ROOT, home),
             ModelManager(observed, "loopback"),
             MultiMCP([MATH], cache=ToolCache(home / "cache")),
             Sandbox(),
-            home / "memory",
             marks,
         )
         async with conversation:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from config.schema import AgentProfile, AgentSection, MemorySection, StorageSection
+from config.settings import ROOT, Places
 from core.events import Event
 from core.session import MultiMCP
 from modules.conversation import Conversation
@@ -57,7 +58,8 @@ async def _recording(home: Path) -> list[Row]:
 
     model = ModelManager(ScriptedModel([PLAN] * ROUNDS))
     dispatcher = MultiMCP([MATH])
-    talk = Conversation(PROFILE, model, dispatcher, Sandbox(), home / "runs", keep)
+    places = Places(ROOT, home / "runs")
+    talk = Conversation(PROFILE, places, model, dispatcher, Sandbox(), keep)
     memory = _session(home, 0)
     runs: list[float] = []
     walls: list[float] = []

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from config.schema import AgentProfile, AgentSection
+from config.settings import ROOT, Places
 from core.ports import ModelReply
 from core.session import MultiMCP
 from core.team.graph import Subtask, TaskGraph
@@ -83,10 +84,10 @@ async def _parallel(home: Path) -> list[float]:
     replies: list[Reply] = [one] * ((PARTS + 1) * (ROUNDS + 1))
     talk = Conversation(
         AgentProfile(agent=AgentSection(name="Bench", id="bench_1")).model_copy(),
+        Places(ROOT, home),
         ModelManager(ScriptedModel({"decision": replies}), "scripted"),
         MultiMCP([]),
         Sandbox(),
-        home / "memory",
         _ignore,
     )
     seconds: list[float] = []

@@ -163,6 +163,16 @@ async def test_the_same_plan_is_not_run_twice() -> None:
     assert outcome.answer == "ok"
 
 
+async def test_of_a_plan_that_is_not_run_again_its_own_failure_is_told() -> None:
+    other = PlanFailed(PlanFailure("error", "KeyError: y"))
+    fakes = FakeParts([Plan("p1"), Plan("p2"), Plan("p1\n")], {"p1": [BROKEN], "p2": [other]})
+    outcome, _ = await run(context(fakes, strategy=StrategyProfile(max_lifelines_per_step=2)))
+    assert fakes.ran == ["p1", "p2"]
+    assert outcome.message == (
+        f"No answer: 3 plans for step 1 failed, the last so: {BROKEN.failure}."
+    )
+
+
 async def test_a_reply_without_a_plan_costs_a_lifeline() -> None:
     none = NoPlan("I think 4", PlanFailure("no_plan", "the reply held no solve()"))
     fakes = FakeParts([none, Plan("p1")], {"p1": [FinalAnswer("4")]})

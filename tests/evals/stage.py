@@ -18,7 +18,6 @@ from config.settings import Places
 from core.base.redaction import Redactor
 from core.events import Event
 from core.ports import TextModel
-from core.provenance.known import provenance_policy
 from core.session import MultiMCP
 from modules.cli.composition import build_dispatcher, open_display
 from modules.conversation import Conversation
@@ -128,12 +127,11 @@ class Stage:
         dispatcher = self.dispatcher(names)
         conversation = Conversation(
             profile,
+            self.places,
             self.manager(),
             dispatcher,
             Sandbox(limits_of(profile.sandbox), require=profile.sandbox.require),
-            self.places.home / profile.memory.storage.base_dir,
             _hear_nothing,
-            policy=provenance_policy(profile, self.specs(names), self.places),
         )
         async with conversation:
             await dispatcher.initialize()

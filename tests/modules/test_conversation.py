@@ -5,13 +5,9 @@ from pathlib import Path
 from core.errors import ExitCode
 from core.events import Event, RunStarted
 from core.run.execution import ExecutionContext, begin, current, working
-from core.session import MultiMCP
-from modules.conversation import Conversation
-from modules.model_manager import ModelManager
 from modules.models.scripted import ScriptedModel
-from modules.sandbox import Sandbox
 from modules.trace.spans import runs_of
-from tests.doubles import profile
+from tests.modules.talks import conversation
 
 PLAN = "async def solve():\n    return 'FINAL_ANSWER: done'"
 
@@ -25,9 +21,7 @@ async def test_each_run_has_a_trace_that_its_door_may_give(tmp_path: Path) -> No
             heard.append(current())
             events.append(event)
 
-    model = ModelManager(ScriptedModel([PLAN] * 3))
-    parts = profile(), model, MultiMCP([]), Sandbox(), tmp_path, hear
-    async with Conversation(*parts) as talk:
+    async with conversation(tmp_path, ScriptedModel([PLAN] * 3), hear) as talk:
         own = await talk.ask("do it")
         given = await talk.ask("do it", execution=begin(user="ada"))
         with working(begin()) as door:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from config.models_file import ModelsFile, Price
+from config.models_file import Price
 from config.schema import LlmSection
+from config.settings import ROOT, Places
 from core.base.redaction import Redactor
 from core.errors import BudgetSpent, ConfigurationError, ModelUnavailable
 from core.events import ModelReplaced
@@ -328,17 +329,17 @@ def script_file(folder: Path, content: str) -> str:
 async def test_the_chosen_chain_gets_the_bounds_of_the_profile(tmp_path: Path) -> None:
     script = script_file(tmp_path, '["one", "two"]')
     llm = LlmSection(text_generation=f"{script},offline", max_tokens=7, retries=1)
-    manager = choose_model(None, llm, ModelsFile(models={}), {})
+    manager = choose_model(None, llm, Places(ROOT, tmp_path), {})
     assert [each.model.name for each in manager.models] == [script, "offline"]
     assert re.search("llm.text_generation", manager.reason)
     assert manager.leftover == 2
-    assert choose_model("offline", llm, ModelsFile(models={}), {}).name == "offline"
+    assert choose_model("offline", llm, Places(ROOT, tmp_path), {}).name == "offline"
 
 
 async def test_a_limit_of_the_command_line_goes_before_that_of_the_profile(tmp_path: Path) -> None:
     uses = '[{"text": "a", "usage": {"output_tokens": 3}}, "b"]'
     llm = LlmSection(text_generation=script_file(tmp_path, uses), max_tokens=5, max_cost=1)
-    manager = choose_model(None, llm, ModelsFile(models={}), {}, max_tokens=2, max_cost=3)
+    manager = choose_model(None, llm, Places(ROOT, tmp_path), {}, max_tokens=2, max_cost=3)
     await manager.generate(DECISION)
     with pytest.raises(BudgetSpent, match="used 3 tokens, and 2 are allowed"):
         await manager.generate(DECISION)
@@ -349,7 +350,7 @@ async def test_without_a_redactor_errors_lose_the_secrets_of_the_environment(
 ) -> None:
     script = script_file(tmp_path, '[{"error": "bad key-0123456789"}]')
     environ = {"SOME_KEY": "key-0123456789"}
-    manager = choose_model(script, LlmSection(), ModelsFile(models={}), environ)
+    manager = choose_model(script, LlmSection(), Places(ROOT, tmp_path), environ)
     with pytest.raises(ModelUnavailable, match=r"bad \[redacted SOME_KEY\]"):
         await manager.generate(DECISION)
 

@@ -207,7 +207,7 @@ def test_it_stands_apart_from_the_terminal_and_from_our_output() -> None:
     pid = watchdog.pid
     assert pid is not None
     assert os.getsid(pid) == pid
-    open_files = {fd.name: str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir()}
+    open_files = {n: str(Path(f"/proc/{pid}/fd/{n}").readlink()) for n in "012"}
     assert open_files["1"] == open_files["2"] == os.devnull
     assert open_files["0"].startswith("pipe:")
     assert Path(f"/proc/{pid}/environ").read_bytes() == b""

@@ -363,14 +363,24 @@ def _by_keyboard(page: Page) -> Found:
 
 
 def _renamed(page: Page) -> Found:
-    page.locator("#search").fill("")
+    """Under a search that the new name does not fit; then back to the conversation before."""
+    page.locator("#search").fill("prices")
     current = page.locator("#list li:has([aria-current])")
     current.hover()
     current.locator(".tool").first.click()
     page.locator("dialog input").fill("What shops ask for")
     page.keyboard.press("Enter")
-    page.locator("#list .choice", has_text="What shops ask for").wait_for()
-    return {"renamed": [page.locator("#title").inner_text(), page.title()]}
+    renamed = page.locator("#list .choice", has_text="What shops ask for")
+    renamed.and_(page.locator(":focus")).wait_for()
+    title = page.locator("#title")
+    names = [title.inner_text(), page.title()]
+    page.locator("#search").fill("")
+    page.locator("#list .choice:not([aria-current])").first.click()
+    page.locator("#title", has_not_text="What shops ask for").wait_for()
+    other = title.inner_text()
+    page.go_back()
+    page.locator("#title", has_text="What shops ask for").wait_for()
+    return {"renamed": names, "back_from": other}
 
 
 def _deleted(page: Page) -> Found:

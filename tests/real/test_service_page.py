@@ -238,6 +238,7 @@ def test_the_keyboard_alone_goes_everywhere(found: Found) -> None:
 def test_a_conversation_is_called_as_its_user_says(found: Found) -> None:
     name = "What shops ask for"
     assert found["renamed"] == [name, f"{name} · Cortex-R"]
+    assert name not in found["back_from"]
 
 
 def test_a_conversation_is_deleted_when_that_is_meant(found: Found) -> None:

@@ -23,6 +23,10 @@ _SEARCHES: Final = (
     rf"(?:memory|memories|(?:past|earlier|old|previous)\s+{_TALKS})\s+(?:for|about)\s+{_TOPIC}",
     rf"what (?:did|have) (?:i|we) (?:ever )?(?:ask|asked|say|said|talk|talked|discuss|discussed|"
     rf"speak|spoken)(?: you)?(?: about| of) {_TOPIC}",
+    rf"when did (?:i|we) (?:last )?(?:ask|talk|speak)(?: you)? about {_TOPIC}",
+    rf"what did you (?:answer|say|tell me|find)(?: out)? about {_TOPIC}",
+    rf"(?:have|did) (?:i|we) (?:ever |already )?(?:asked?|talk(?:ed)?|spoken|speak)(?: you)? about "
+    rf"{_TOPIC}",
 )
 _ALL_FACTS: Final = (
     r"what do you (?:(?:know|keep|have stored) about me|remember(?: about me)?)"

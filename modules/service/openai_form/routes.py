@@ -6,7 +6,6 @@ away, or does not read what it is sent.
 
 import asyncio
 import logging
-import time
 from contextlib import AsyncExitStack
 from typing import Final
 
@@ -37,7 +36,6 @@ from modules.service.openai_form.pictures import read_pictures
 from modules.service.openai_form.reply import Reply
 from modules.service.pool import AgentPool, User
 from modules.service.questions import PersonAnswer, PersonQuestion
-from modules.service.served.events import EventWords, ended
 from modules.service.served.problems import Problem
 from modules.service.served.runs import Runs
 from modules.session.brought import Brought
@@ -154,20 +152,17 @@ class _Completions:
             pictures = await asyncio.to_thread(read_pictures, asked)
             conversation = agent.unkept_conversation(put, asked.schema)
             stack.push_async_callback(conversation.aclose)
-            words = EventWords(run.id, self._runs.pool.setting.redactor, time.time)
 
             async def hear(event: Event) -> None:
                 reply.hear(event)
-                for name, data in words.told(event):
-                    run.add(name, data)
+                await run.hear(event)
 
             reply.begun.set_result(None)
             brought = Brought(asked.history, asked.instructions, pictures)
             with run.answered_by(conversation):
                 outcome = await conversation.ask(asked.request, hear, brought=brought)
             trace_id, _ = current_ids()
-            for name, fields in ended(outcome, None, trace_id):
-                run.add(*words.document(name, fields))
+            run.end(outcome, trace_id)
         return answer_of(outcome, questions[0] if questions else None, asked, trace_id)
 
 

@@ -1,7 +1,7 @@
 /* The list of conversations: search, choose, rename, delete; and the token, where the service wants one. */
 const LIST_PAGE = 50, LIST_MAX = 500;
 
-const list = { entries: [], before: null, box: byId("list") };
+const list = { entries: [], before: null, renamed: null, box: byId("list") };  /* what was just renamed fits any search */
 
 function titleOf(id) { return (list.entries.find((each) => each.id === id) || {}).title || ""; }
 async function refreshList() {
@@ -30,6 +30,7 @@ async function moreOfList(limit) {
 }
 /* What is searched for may stand among those that were not asked for as yet. */
 function searchList() {
+  list.renamed = null;
   showList();
   if (list.before !== null) { moreOfList(LIST_MAX); }
 }
@@ -41,7 +42,7 @@ function choices() { return [...list.box.querySelectorAll(".choice")]; }
 function showList() {
   const wanted = byId("search").value.trim().toLowerCase();
   const focused = list.box.contains(document.activeElement) ? document.activeElement.dataset.id : null;
-  const fitting = list.entries.filter((each) => each.title.toLowerCase().includes(wanted));
+  const fitting = list.entries.filter((each) => each.id === list.renamed || each.title.toLowerCase().includes(wanted));
   list.box.replaceChildren(...fitting.map(entryOf));
   if (list.before !== null) {
     const item = element("li");
@@ -55,7 +56,7 @@ function showList() {
 }
 function entryOf(entry) {
   const item = element("li"), name = cut(entry.title, 100);
-  const open = button("", () => { closeDrawer("conversations"); openConversation(entry.id); message.focus(); }, "choice");
+  const open = button("", () => { closeDrawer("conversations"); turnTo(entry.id); message.focus(); }, "choice");
   open.dataset.id = entry.id;
   open.append(element("bdi", "", cut(entry.title, 200) || "(no title)"), element("span", "quiet", whenText(entry.last_used)));
   const rename = button("✎", () => renameConversation(entry), "tool"), remove = button("✕", () => deleteConversation(entry), "tool remove");
@@ -76,7 +77,10 @@ async function renameConversation(entry) {
   const name = await askUser("Rename the conversation", "", "Rename", { label: "Its name", input: lineInput("text", entry.title) });
   if (name === null) { return; }
   try { await send("PATCH", "chat/" + pathOf(entry.id), { json: { name } }); } catch (problem) { note(problem.message); return; }
+  list.renamed = entry.id;
   await refreshList();
+  const renamed = choices().find((each) => each.dataset.id === entry.id);
+  if (renamed) { renamed.focus(); }
 }
 async function deleteConversation(entry) {
   if (await askUser("Delete “" + cut(entry.title || entry.id, 100) + "”?", "It is gone for good.", "Delete") === null) { return; }

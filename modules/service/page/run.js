@@ -199,6 +199,8 @@ function answerView(run) {
       /* Who types next, answers. A button takes no focus: the next Enter would say yes. */
       const field = form.querySelector("textarea, input, select");
       if (field && document.activeElement === message && !message.value) { field.focus(); }
+      /* One that is longer than the window is read from its beginning. */
+      if (chat.isNear && form.offsetHeight > log.clientHeight) { form.scrollIntoView(); chat.isNear = false; }
       say("A question: " + question.text);
     });
     forms.forEach((form, id) => {

@@ -22,7 +22,7 @@ function onClick(id, act) { byId(id).addEventListener("click", act); }
   byId(id).querySelector("input, .close").focus();
 }));
 document.querySelectorAll(".close").forEach((each) => each.addEventListener("click", () => closeDrawer(each.dataset.closes)));
-onClick("new", () => { closeDrawer("conversations"); openConversation(null); message.focus(); });
+onClick("new", () => { closeDrawer("conversations"); turnTo(null); message.focus(); });
 onClick("stop", stopRun);
 onClick("newest", () => { chat.isNear = true; keepEndInSight(); });
 onClick("skip", (event) => { event.preventDefault(); message.focus(); });
@@ -66,6 +66,11 @@ document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) { 
 /* The conversation that the address names; null for a new one. */
 function idOfAddress() {
   try { return decodeURI(location.hash.slice(1)) || null; } catch { return null; }  /* half an escape */
+}
+/* Shows another conversation; the browser's way back leads to this one. */
+function turnTo(id) {
+  if (id !== idOfAddress()) { history.pushState(null, ""); }
+  openConversation(id);
 }
 window.addEventListener("hashchange", () => { if (idOfAddress() !== chat.id) { openConversation(idOfAddress()); } });
 document.addEventListener("visibilitychange", look);

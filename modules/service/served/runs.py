@@ -268,8 +268,11 @@ class ServedRun:
             self._close(question_id)
         if problem is not None:
             self.tell("error", {"problem": problem.document(trace_id)})
-        if outcome.answer is not None and all(each.name != CHUNK for each in self._events):
+        chunks = [each.data for each in self._events if each.name == CHUNK]
+        if outcome.answer is not None and not chunks:
             self.tell(CHUNK, {"content": outcome.answer})  # help, say, which no run has made
+        elif outcome.answer is None and chunks and chunks[-1].get("more"):
+            self.tell(CHUNK, {"content": "", "restart": True})  # a draft that became no answer
         for name, fields in ended(outcome, self.conversation_id, trace_id):
             self.tell(name, fields)
 

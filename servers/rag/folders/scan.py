@@ -211,10 +211,10 @@ class _Walk:
             if within and isinstance(error, FileNotFoundError):
                 return []  # gone since its parent was read
             self.found.unread.append(shown(self.label + within))
-            self.found.note(
-                f"the folder {shown(folder)} can't be read ({_reason(error)}); "
-                f"its documents stay as they were"
-            )
+            is_there = not isinstance(error, FileNotFoundError)
+            what = f"can't be read ({_reason(error)})" if is_there else "is not there"
+            known = "documents that were read from it before are kept"
+            self.found.note(f"the folder {shown(folder)} {what}; {known}")
             return []
 
     def _is_wanted(self, entry: os.DirEntry[str], relative: str) -> bool:

@@ -8,9 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from config.models_file import load_models
 from config.schema import LlmSection
-from config.settings import ROOT
+from config.settings import ROOT, Places
 from modules.model_manager import choose_model
 from tests.benchmarks.drivers.turns import say
 
@@ -18,9 +17,8 @@ from tests.benchmarks.drivers.turns import say
 def main() -> None:
     """Choose once, and say which and how long it took."""
     flag, home = sys.argv[1:]
-    models = load_models(ROOT / "config" / "models.json")
     started = time.perf_counter()
-    chosen = choose_model(flag, LlmSection(), models, os.environ, home=Path(home))
+    chosen = choose_model(flag, LlmSection(), Places(ROOT, Path(home)), os.environ)
     say({"seconds": time.perf_counter() - started, "model": chosen.name})
 
 

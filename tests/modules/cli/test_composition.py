@@ -7,7 +7,6 @@ from config.schema import AgentProfile, AgentSection, DocumentsSection
 from config.servers import ServerSpec
 from config.settings import ROOT, Places
 from core.base.redaction import Redactor
-from core.events import Event
 from core.provenance.checks import Doubt
 from core.provenance.guard import AskLeave, Leave
 from core.provenance.known import Known, ProvenancePolicy, matches, provenance_policy
@@ -23,6 +22,7 @@ from modules.sandbox import Sandbox
 from modules.terminal.asking.questions import Questions
 from tests.core.dispatch.fixture_servers import server
 from tests.doubles import profile, tool
+from tests.modules.talks import nobody
 from tests.modules.terminal.asking.person import Person
 
 
@@ -119,19 +119,15 @@ async def test_a_call_is_shown_with_its_difference_and_without_secrets(tmp_path:
 
 
 async def test_the_words_beside_a_no_stand_in_the_next_plans_prompt(tmp_path: Path) -> None:
-    async def nobody(_: Event) -> None:
-        """Hear an event."""
-
     plans = ["await tools.pid()", "return 'FINAL_ANSWER: done'"]
     model = ScriptedModel([f"async def solve():\n    {body}" for body in plans])
     talk = Conversation(
         profile(),
+        Places(ROOT, tmp_path),
         ModelManager(model),
         MultiMCP([server("able")]),
         Sandbox(),
-        tmp_path,
         nobody,
-        policy=ProvenancePolicy(),
         ask_leave=asking(Person("ask for the port instead"), tmp_path),
     )
     async with talk:

@@ -9,21 +9,17 @@ import pytest
 
 from core.base.memory.exchanges import DatedExchange
 from core.errors import ServerError
-from core.events import Event
-from core.provenance.known import ProvenancePolicy
-from core.session import MultiMCP
+from core.ports import TextModel
 from core.tools.content import ToolResult
 from core.values import JsonObject
-from modules.conversation import Conversation
 from modules.memory.earlier import LOOKUP_SECONDS, TOLD, EarlierSessions
-from modules.model_manager import ModelManager
 from modules.models.offline.planner import OfflineModel
 from modules.models.scripted import ScriptedModel
-from modules.sandbox import Sandbox
 from servers.memory.library import MemoryLibrary
 from servers.memory.options import MemoryOptions
 from tests.core.base.memory.session_files import write_session
 from tests.doubles import profile, text_result
+from tests.modules.talks import conversation
 
 SESSION = "2026/11/02/session-1793600000-aaaaaa"
 LEASE = DatedExchange(1_793_600_000.0, "what is the notice period of the lease?", "three months")
@@ -33,13 +29,14 @@ NOW = "2026/11/24/session-1795500000-bbbbbb"
 @pytest.fixture
 def indexed(tmp_path: Path) -> Path:
     """A memory folder with two sessions in it, and an index."""
-    write_session(tmp_path, SESSION, [LEASE])
+    folder = profile().memory_folder(tmp_path)
+    write_session(folder, SESSION, [LEASE])
     others = [DatedExchange(1.79e9, f"add {n} and {n}", str(2 * n)) for n in range(100)]
-    write_session(tmp_path, "sums", others)
-    library = MemoryLibrary(MemoryOptions(folder=tmp_path, embedder="none"))
+    write_session(folder, "sums", others)
+    library = MemoryLibrary(MemoryOptions(folder=folder, embedder="none"))
     library.search("lease", 1)
     library.close()
-    return tmp_path
+    return folder
 
 
 def told_by(*memories: JsonObject) -> ToolResult:
@@ -144,19 +141,15 @@ async def test_where_nothing_was_ever_said_no_server_is_asked(tmp_path: Path) ->
     assert await EarlierSessions(tmp_path / "none", search).find("anything", NOW, 1_000) == ()
 
 
-async def asked(folder: Path, model: ModelManager) -> None:
-    async def nobody(_: Event) -> None:
-        """Hear an event."""
-
-    policy = ProvenancePolicy()
-    parts = (profile(), model, MultiMCP([]), Sandbox(), folder, nobody)
-    async with Conversation(*parts, policy=policy) as talk:
+async def asked(home: Path, model: TextModel) -> None:
+    async with conversation(home, model) as talk:
         await talk.ask("what was the notice period of the lease?")
 
 
-async def test_a_plans_prompt_is_told_and_takes_it_for_data(indexed: Path) -> None:
+@pytest.mark.usefixtures("indexed")
+async def test_a_plans_prompt_is_told_and_takes_it_for_data(tmp_path: Path) -> None:
     script = ScriptedModel(["async def solve():\n    return 'FINAL_ANSWER: three months'"])
-    await asked(indexed, ModelManager(script))
+    await asked(tmp_path, script)
     prompt = script.requests[-1].prompt
     told = prompt[prompt.index("Found in earlier sessions") :]
     assert re.match(
@@ -164,11 +157,12 @@ async def test_a_plans_prompt_is_told_and_takes_it_for_data(indexed: Path) -> No
     )
 
 
+@pytest.mark.usefixtures("indexed")
 async def test_a_planner_that_reads_no_text_looks_for_nothing(
-    indexed: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise AssertionError("looked up")
 
     monkeypatch.setattr(EarlierSessions, "find", fail)
-    await asked(indexed, ModelManager(OfflineModel()))
+    await asked(tmp_path, OfflineModel())

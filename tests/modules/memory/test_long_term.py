@@ -10,14 +10,11 @@ from core.base.memory.facts import FACTS_FILE
 from core.base.redaction import Redactor
 from core.errors import UsageError
 from core.events import Event, Notice
-from core.session import MultiMCP
-from modules.conversation import Conversation
 from modules.memory.long_term import LongTermMemory
-from modules.model_manager import ModelManager
 from modules.models.scripted import ScriptedModel
-from modules.sandbox import Sandbox
 from modules.session.ids import check_session_id, kept_sessions
 from tests.doubles import profile
+from tests.modules.talks import conversation
 
 ANSWER = "async def solve():\n    return 'FINAL_ANSWER: noted'"
 NO_SECRETS = Redactor({})
@@ -77,17 +74,14 @@ async def test_a_later_session_is_told_what_an_earlier_one_was(tmp_path: Path) -
     prompts: list[str] = []
     for request in ("I'm vegetarian. What can I cook?", "and for dinner?"):
         script = ScriptedModel([ANSWER])
-        model = ModelManager(script)
-        async with Conversation(
-            profile(), model, MultiMCP([]), Sandbox(), tmp_path, listener
-        ) as talk:
+        async with conversation(tmp_path, script, listener) as talk:
             await talk.ask(request)
         prompts.append(script.requests[-1].prompt)
     notices = [event.text for event in heard if isinstance(event, Notice)]
     assert notices == ["remembered: I'm vegetarian"]
     assert "The user has told before" in prompts[1]
     assert "- I'm vegetarian (" in prompts[1]
-    (fact,) = json.loads((tmp_path / FACTS_FILE).read_text())["facts"]
+    (fact,) = json.loads((profile().memory_folder(tmp_path) / FACTS_FILE).read_text())["facts"]
     assert fact["session_id"].count("/") == 3
 
 

@@ -7,17 +7,14 @@ import pytest
 from config.schema import AgentProfile, MemorySection, StrategyProfile
 from config.servers import ServerSpec
 from core.dispatch.known_tools import ToolCache
-from core.events import Event
 from core.session import MultiMCP
 from core.tools.spec import ToolSpec
 from core.turn import MemoryItem
 from core.values import JsonObject
-from modules.conversation import Conversation
-from modules.model_manager import ModelManager
 from modules.models.scripted import ScriptedModel
-from modules.sandbox import Sandbox
 from modules.session.memory import MemoryManager
 from tests.doubles import profile
+from tests.modules.talks import conversation
 
 FAILING = "async def solve():\n    return f'FINAL_ANSWER: {await tools.find()}'"
 FINE = "async def solve():\n    return 'FINAL_ANSWER: 12'"
@@ -40,20 +37,14 @@ def remember_calls(folder: Path) -> None:
         memory.add(item)
 
 
-async def nobody(_: Event) -> None:
-    """Hear an event."""
-
-
 async def prompts(home: Path, of: AgentProfile, *plans: str) -> list[str]:
     """The prompts of one request; the tool is known, and its server is not there."""
     spec, cache = ServerSpec("shop", ("/does/not/exist",), home), ToolCache(home)
     schema: JsonObject = {"type": "object", "properties": {}}
     cache.store(spec, [ToolSpec("shop", "find", "Finds things.", schema)])
     script = ScriptedModel({"decision": [*plans]})
-    folder = of.memory_folder(home)
-    dispatcher = MultiMCP([spec], cache=cache)
-    talk = Conversation(of, ModelManager(script), dispatcher, Sandbox(), folder, nobody)
-    async with talk:
+    servers = MultiMCP([spec], cache=cache)
+    async with conversation(home, script, by=of, servers=servers) as talk:
         outcome = await talk.ask("find 12")
     assert outcome.answer == "12"
     return [each.prompt for each in script.requests if each.purpose == "decision"]

@@ -3,13 +3,9 @@
 from pathlib import Path
 
 from config.schema import MemorySection
-from core.events import Event
-from core.session import MultiMCP
-from modules.conversation import Conversation
-from modules.model_manager import ModelManager
 from modules.models.scripted import ScriptedModel
-from modules.sandbox import Sandbox
 from tests.doubles import profile
+from tests.modules.talks import conversation
 
 NOTES = "Oslo was asked about."
 SMALL = profile().model_copy(update={"memory": MemorySection(prompt_tokens=500)})
@@ -20,20 +16,9 @@ def answering(*answers: str) -> ScriptedModel:
     return ScriptedModel({"decision": plans, "summary": [NOTES]})
 
 
-async def nobody(_: Event) -> None:
-    """Hear an event."""
-
-
-def conversation(
-    script: ScriptedModel, folder: Path, session_id: str | None = None
-) -> Conversation:
-    model = ModelManager(script)
-    return Conversation(SMALL, model, MultiMCP([]), Sandbox(), folder, nobody, session_id)
-
-
 async def test_a_session_that_outgrows_the_prompt_goes_on_with_notes(tmp_path: Path) -> None:
     first = answering("a" * 900, "b" * 900, "c" * 900, "d" * 900)
-    async with conversation(first, tmp_path) as talk:
+    async with conversation(tmp_path, first, by=SMALL) as talk:
         for request in ("tell me of Oslo", "and of Rome", "and of Bern", "go on"):
             await talk.ask(request)
         session_id = talk.session.kept_id
@@ -46,7 +31,7 @@ async def test_a_session_that_outgrows_the_prompt_goes_on_with_notes(tmp_path: P
     assert "a" * 900 not in first.requests[-1].prompt
 
     later = answering("yes")
-    async with conversation(later, tmp_path, session_id) as talk:
+    async with conversation(tmp_path, later, session_id=session_id, by=SMALL) as talk:
         await talk.ask("really?")
     assert NOTES in later.requests[-1].prompt
 
@@ -56,7 +41,7 @@ async def test_a_retry_of_the_same_run_is_told_the_same(tmp_path: Path) -> None:
     fine = "async def solve():\n    return 'FINAL_ANSWER: 1'"
     long = f"async def solve():\n    return 'FINAL_ANSWER: {'x' * 1500}'"
     script = ScriptedModel({"decision": [long, long, broken, fine], "summary": [NOTES]})
-    async with conversation(script, tmp_path) as talk:
+    async with conversation(tmp_path, script, by=SMALL) as talk:
         for request in ("one", "two", "three"):
             await talk.ask(request)
     purposes = [each.purpose for each in script.requests]

@@ -7,16 +7,12 @@ from config.schema import BudgetsSection
 from config.settings import ROOT, Places
 from core.base.redaction import Redactor
 from core.errors import SpentBudget
-from core.events import Event
 from modules.models.serving.account import Budgets
 from modules.models.serving.ledger import LEDGER_FILE
 from modules.service.agents import Agent, AgentSetting
 from tests.command_line import plan, script
 from tests.doubles import profile
-
-
-async def nobody(event: Event) -> None:
-    """Hear an event."""
+from tests.modules.talks import nobody
 
 
 def agent_of(user: Path, model: str, **budgets: dict[str, float]) -> Agent:

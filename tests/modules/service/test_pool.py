@@ -9,7 +9,6 @@ import pytest
 
 from config.settings import SettingsError
 from core.errors import UsageError
-from core.events import Event
 from modules.service.agents import Agent, AgentSetting
 from modules.service.pool import (
     CONVERSATIONS_MAX,
@@ -33,6 +32,7 @@ from tests.modules.service.made import (
     settled,
     unasked,
 )
+from tests.modules.talks import nobody
 
 USERS = [user_named(f"u{number}") for number in range(6)]
 
@@ -50,10 +50,6 @@ async def used(pool: AgentPool, user: User, profile: str = "default") -> Agent:
     """The agent, which nobody uses any more."""
     async with pool.agent(user, profile) as agent:
         return agent
-
-
-async def nobody(event: Event) -> None:
-    """Hear an event."""
 
 
 class TestLives:
@@ -212,6 +208,10 @@ class TestProfiles:
         async with pool_of(setting(tmp_path, [])) as pool:
             with pytest.raises(UsageError, match="no profile 'lap'"):
                 pool.check_user(user_named("u", ("default", "lap")))
+            with pytest.raises(
+                UsageError, match="no profile of this user is a file beside"
+            ):
+                pool.check_user(user_named("u", ("nope",)))
 
 
 class TestConversations:

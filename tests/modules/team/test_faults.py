@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.schema import TeamSection
+from config.settings import ROOT, Places
 from core.errors import ModelUnavailable, UsageError
 from core.events import (
     Event,
@@ -162,10 +163,10 @@ class Run:
         forgetful = quiet.memory.model_copy(update={"memory_service": False})
         self.talk = Conversation(
             quiet.model_copy(update={"memory": forgetful}),
+            Places(ROOT, folder),
             ModelManager(model, limits=limits or RunLimits()),
             MultiMCP([]),
             Sandbox(),
-            folder,
             self._hear,
         )
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from config.schema import BudgetsSection, RoleEntry, TeamSection
+from config.schema import BudgetsSection, RoleEntry, SecuritySection, TeamSection
 from config.servers import ServerSpec
+from config.settings import ROOT, Places
 from core.dispatch.known_tools import ToolCache
 from core.errors import SpentBudget, UsageError
 from core.events import (
@@ -29,7 +30,6 @@ from core.events import (
     ToolCallRefused,
 )
 from core.ports import ModelReply, ModelRequest
-from core.provenance.known import ProvenancePolicy
 from core.run.execution import begin, working
 from core.session import MultiMCP
 from core.team.graph import Subtask, TaskGraph
@@ -78,7 +78,7 @@ class Played:
         limits: RunLimits | None = None,
         paced: Sequence[Answer] = (),
         servers: MultiMCP | None = None,
-        policy: ProvenancePolicy | None = None,
+        security: SecuritySection | None = None,
         person: AskPerson | None = None,
         home: Path | None = None,
         team: TeamSection | None = None,
@@ -97,16 +97,18 @@ class Played:
         self.model = ScriptedModel({"decision": [*paced, *([reply] * calls)], "text": text})
         self.talk = Conversation(
             profile().model_copy(
-                update={"team": team or TeamSection(), "budgets": budgets or BudgetsSection()}
+                update={
+                    "team": team or TeamSection(),
+                    "budgets": budgets or BudgetsSection(),
+                    "security": security or SecuritySection(),
+                }
             ),
+            Places(ROOT, folder),
             ModelManager(self.model, limits=limits or RunLimits()),
             servers or MultiMCP([server("able")]),
             Sandbox(),
-            folder,
             self._hear,
-            policy=policy,
             team=TeamEntry(self._chosen, person, home),
-            home=folder,
         )
 
     def _chosen(self, name: str) -> ModelManager:
@@ -287,8 +289,8 @@ async def test_an_address_that_a_part_found_is_not_opened_for_the_part_that_gets
     url: JsonObject = {"type": "object", "properties": {"url": {"type": "string"}}}
     cache.store(spec, [ToolSpec("web", "fetch", "Opens a page.", url)])
     servers = MultiMCP([spec], cache=cache)
-    policy = ProvenancePolicy(mode="strict")
-    played = Played(tmp_path, replies, servers=servers, policy=policy)
+    strict = SecuritySection(provenance="strict")
+    played = Played(tmp_path, replies, servers=servers, security=strict)
     outcome = await played.ask(graph)
     assert outcome.answer is None
     refused = [event for event in played.inner if isinstance(event, ToolCallRefused)]
@@ -480,7 +482,8 @@ async def test_a_plan_calls_a_kept_workflow_whose_parts_pay_from_its_budget(tmp_
     replies = by_words(
         use_the_pears=calls, fact_about_pears=answer("they are green"), shorten=answer("green")
     )
-    played = Played(tmp_path, replies, home=tmp_path)
+    allowed = SecuritySection(approvals="never")
+    played = Played(tmp_path, replies, home=tmp_path, security=allowed)
     async with played.talk:
         outcome = await played.talk.ask("use the pears")
     assert outcome.answer == "got green"

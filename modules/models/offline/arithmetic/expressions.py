@@ -299,6 +299,9 @@ class ExpressionReader(NumberReader):
         if self._is_percent(self.peek()):
             self.take()
             return True
+        if self.at("per") and self.at("cent", ahead=1):
+            self.position += 2
+            return True
         return self.accept("percent", "percentage", "pct")
 
     def _at_factorial(self) -> bool:

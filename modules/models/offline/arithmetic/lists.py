@@ -194,7 +194,7 @@ class ListReader(ExpressionReader):
         bracketed = self.at("(", "[")
         linked = self.accept("of", "between", "in", "among", "from", "for")
         if not linked and not self.starts_value():
-            raise Refusal(f"it does not say of what the {name} is taken")
+            return self._aggregate_of_running(name)
         nodes = self._ratio() if name == "ratio" else self.listed()
         operator = _OPERATORS.get(name)
         if operator is not None and len(nodes) == 1 and not is_list(nodes[0]):
@@ -216,6 +216,15 @@ class ListReader(ExpressionReader):
         self.position = start
         # "the sum of 1 and 2 times the sum of 3 and 4" multiplies what reads alike.
         return operator in (None, "from", *words.TAILS.get(name, ())) or parallel
+
+    def _aggregate_of_running(self, name: str) -> Node:
+        """Read "the sum" for the list of the step before, or for a sum that the step before was."""
+        running = self.use_running()
+        if is_list(running):
+            return aggregate(self.make, name, [running])
+        if isinstance(running, Apply) and running.operation == _OPERATORS.get(name):
+            return running
+        raise Refusal(f"it does not say of what the {name} is taken")
 
     def spelled_out(self, operation: str, left: Node) -> Node:
         """Read "add 2 + 3", "the sum of 2 plus 3": the operator says again what the noun says.

@@ -266,6 +266,8 @@ def apply_function(make: Make, function: str, operand: Node) -> Node:
     """The function of a number, or of every item of a list."""
     if isinstance(operand, Sequence):
         return Sequence(tuple(apply_function(make, function, item) for item in operand.items))
+    if function == "reciprocal":
+        return make("divide", Number(1), operand)
     degrees = _degrees(operand)
     if function == "tangent" and degrees is not None and degrees % 180 == 90:
         raise Decided("the tangent of a right angle is not defined")

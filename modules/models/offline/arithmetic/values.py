@@ -141,6 +141,8 @@ class ValueReader(ListReader):
         function = self.accept_phrase(words.FUNCTIONS)
         if function is None:
             return None
+        if function == "reciprocal" and self.at_phrase(words.FUNCTIONS):
+            raise self.misfit('behind "inverse"')  # the inverse sine is the arc sine
         before, self.angle = self.angle, function in _TRIGONOMETRIC
         try:
             operand = self.operand()
@@ -235,7 +237,8 @@ class ValueReader(ListReader):
             if number.value != 1:
                 whole = self.make("multiply", whole, number)
             return self.make("divide", whole, Number(parts))
-        return number if self.find(words.COUNTED) is None else self._series(number)
+        found = self.find(words.COUNTED)
+        return number if found is None or found[1] != "fibonacci" else self._series(number)
 
     def _parts(self) -> int | None:
         """How many parts "third of", "halves of" names; None if it is not here."""
@@ -257,13 +260,16 @@ class ValueReader(ListReader):
 
     def _series(self, number: Number) -> Node:
         start = self.position
-        if self.accept_phrase(words.COUNTED) is None:
+        what = self.accept_phrase(words.COUNTED)
+        if what is None:
             raise self.misfit('after "first"')
         if not isinstance(number.value, int):
             raise Refusal("it asks for a number of items that is not whole")
         if self.at("sequence", "series") and self.span(start).lower() == "fibonacci":
             self.take()
         self.operations += 1
+        if what == "integers":
+            return Apply("range", (Number(1), number))
         return Apply("fibonacci", (number,))
 
     def _fibonacci_up_to(self) -> Node | None:

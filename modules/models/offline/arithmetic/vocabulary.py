@@ -74,6 +74,7 @@ FUNCTIONS: Final = phrases(
         "triple": "triple|thrice",
         "half": "half",
         "negate": "negation|opposite",
+        "reciprocal": "reciprocal|inverse",
     }
 )
 PLURAL_FUNCTIONS: Final = phrases(
@@ -89,6 +90,7 @@ PLURAL_FUNCTIONS: Final = phrases(
         "square": "squares",
         "cube": "cubes",
         "double": "doubles",
+        "reciprocal": "reciprocals",
     }
 )
 
@@ -188,7 +190,10 @@ TAILS: Final[dict[str, tuple[str, ...]]] = {
 NOUN_VERBS: Final = frozenset({"sum", "total", "average", "square", "cube", "double", "triple"})
 """Verbs that are nouns when "of" or a parenthesis follows."""
 
-_TRANSPARENT: Final = "value of|result of|answer to|results of|expression|following|result when you"
+_TRANSPARENT: Final = (
+    "value of|result of|answer to|results of|expression|following|result if|result when|"
+    "result if i|result if you|result if we|result when i|result when you|result when we"
+)
 LEAD_INS: Final = phrases(
     {
         "lead-in": "please|kindly|can you|could you|would you|will you|can i|could i|may i|"
@@ -280,8 +285,15 @@ ANGLE_UNITS: Final = {
 
 COUNTED: Final = phrases(
     {
-        "fibonacci": "fibonacci numbers|fibonacci number|numbers of the fibonacci sequence|"
-        "numbers in the fibonacci sequence|terms of the fibonacci sequence|"
-        "terms in the fibonacci sequence|fibonacci",
+        "fibonacci": "fibonacci numbers|fibonacci number|fibonacci terms|fibonacci values|"
+        "numbers of the fibonacci sequence|numbers in the fibonacci sequence|"
+        "terms of the fibonacci sequence|terms in the fibonacci sequence|"
+        "numbers of the fibonacci series|numbers in the fibonacci series|"
+        "terms of the fibonacci series|terms in the fibonacci series|"
+        "elements of the fibonacci sequence|elements of the fibonacci series|"
+        "numbers of fibonacci|terms of fibonacci|numbers in fibonacci sequence|"
+        "numbers of fibonacci sequence|terms of fibonacci sequence|fibonacci",
+        "integers": "natural numbers|positive integers|positive whole numbers|counting numbers",
     }
 )
+"""What "the first n …" can count."""

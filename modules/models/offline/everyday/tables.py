@@ -54,18 +54,23 @@ answer = @n@.quantize(Decimal(1).scaleb(-@places@), rounding=decimal.ROUND_HALF_
 {AS_NUMBER}
 """
 
-_SPLIT: Final = "(?:split|divide) (?:an? |the )?(?:bill of )?[$€£]?<number:n>"
+_SPLIT: Final = "(?:split|divide) (?:an? |the )?(?:bill of )?[$€£]?<number:n>(?: bill)?"
+_BETWEEN: Final = "(?:between|among|by) <whole:k>(?: people| persons| friends| of us)?"
+_WITH_TIP: Final = "(?:with|and|plus) (?:an? )?<number:p> ?(?:%|percent) tip"
 _NOUN: Final = "(?:the )?(?:numbers? |values? |list )?(?:of )?"
 
 NUMBERS: Final[tuple[Rule, ...]] = (
     rule(
         "prime",
         "is (?:the number )?<whole:n> (?:a )?prime(?: number)?",
+        "(?:check|tell me|test) (?:if|whether) <whole:n> is (?:a )?prime(?: number)?",
         lines=_DIVISOR + _PRIME,
     ),
     rule(
-        "factors",
+        "factors factorize factorise factorization factorisation factor",
         "(?:what are |find |list )?(?:the )?prime factors of <whole:n>",
+        "factor(?:i[sz]e)? <whole:n>",
+        "(?:what is |find )?(?:the )?prime factori[sz]ation of <whole:n>",
         lines=_DIVISOR + _FACTORS,
     ),
     rule(
@@ -108,9 +113,12 @@ NUMBERS: Final[tuple[Rule, ...]] = (
         )
         for word, step in {
             "tenth": "0.1",
-            "ten": "10",
+            "(?:hundredth|cent|penny)": "0.01",
+            "thousandth": "0.001",
+            "(?:ten|tens)": "10",
             "hundred": "100",
             "thousand": "1000",
+            "million": "1000000",
         }.items()
     ),
     rule(
@@ -126,13 +134,16 @@ NUMBERS: Final[tuple[Rule, ...]] = (
         lines="answer = sorted([int(n) if n == int(n) else float(n) for n in @n@], reverse=True)",
     ),
     rule(
-        "choose",
+        "choose combinations",
         "<count:n> choose <count:k>",
+        "(?:how many )?combinations of <count:k> (?:out of|from) <count:n>",
         lines="answer = math.comb(@n@, @k@)",
     ),
     rule(
         "tip",
         "(?:an? )?<number:p> ?(?:%|percent) tip (?:on|for|of) (?:an? )?[$€£]?<number:n>(?: bill)?",
+        "(?:an? )?tip of <number:p> ?(?:%|percent) (?:on|for) (?:an? )?[$€£]?<number:n>(?: bill)?",
+        "tip (?:on|for) (?:an? )?[$€£]?<number:n>(?: bill)? (?:at|of) <number:p> ?(?:%|percent)",
         lines=f"answer = @n@ * @p@ / 100\n{AS_NUMBER}",
     ),
     rule(
@@ -143,13 +154,16 @@ NUMBERS: Final[tuple[Rule, ...]] = (
     ),
     rule(
         "split divide",
-        f"{_SPLIT}(?: bill)? (?:between|among|by) <whole:k>(?: people| persons| friends| of us)?",
+        f"{_SPLIT} {_BETWEEN}",
+        f"{_SPLIT} <whole:k> ways",
         lines=f"answer = @n@ / @k@\n{AS_NUMBER}",
     ),
     rule(
         "split divide",
-        f"{_SPLIT}(?: bill)? (?:with|and|plus) (?:an? )?<number:p> ?(?:%|percent) tip "
-        "<whole:k> ways",
+        f"{_SPLIT} {_BETWEEN} {_WITH_TIP}",
+        f"{_SPLIT} {_WITH_TIP} {_BETWEEN}",
+        f"{_SPLIT} {_WITH_TIP} <whole:k> ways",
+        f"{_SPLIT} <whole:k> ways {_WITH_TIP}",
         lines=f"answer = @n@ * (100 + @p@) / 100 / @k@\n{AS_NUMBER}",
     ),
 )
@@ -213,6 +227,7 @@ TEXTS: Final[tuple[Rule, ...]] = (
         f"(?:how many|count(?: the)?|(?:the )?number of) (?:characters|chars) {_IN} {_THE}<text:t>"
         "(?: have)?",
         f"(?:what is |what's )?(?:the )?length of {_THE}<text:t>",
+        "how long is (?:the )?(?:word|string|text|phrase) <text:t>",
         lines="answer = len(@t@)",
     ),
     rule(
@@ -233,11 +248,12 @@ TEXTS: Final[tuple[Rule, ...]] = (
 _TODAY: Final = "today = datetime.date.today()"
 _SHOWN: Final = 'answer = day.strftime("%A, ") + day.isoformat()'
 _WHAT: Final = "(?:what is |what's |what was |what will be |tell me |which is )?"
-_UNIT_DAYS: Final = {"days?": 1, "weeks?": 7}
+_UNIT_DAYS: Final = {"days?": 1, "weeks?": 7, "fortnights?": 14}
+_UNTIL: Final = "(?:how many )?days (?:are there |is it |are left )?(?:until|till|to|before)"
 
 
 def _shifted(unit: str, days: int) -> tuple[Rule, ...]:
-    words = "day days week weeks"
+    words = "day days week weeks fortnight fortnights"
     day = "(?:the )?(?:date|day)(?: of the week)?"
     which = f"(?:(?:what|which) (?:date|day) (?:is|was|will be) |{_WHAT}(?:{day} )?)"
     span = f"datetime.timedelta(days=@n@ * {days})"
@@ -245,12 +261,27 @@ def _shifted(unit: str, days: int) -> tuple[Rule, ...]:
         rule(
             words,
             f"{_WHAT}{day}(?: is it| will it be)? (?:in )?<count:n> {unit}(?: from (?:now|today))?",
+            f"(?:what|which) (?:date|day)(?: of the week)?(?: is it| will it be) (?:in )?<count:n> "
+            f"{unit}(?: from (?:now|today))?",
+            f"<count:n> {unit} from (?:now|today)",
             lines=f"{_TODAY}\nday = today + {span}\n{_SHOWN}",
+        ),
+        rule(
+            words,
+            f"{_WHAT}{day}(?: was it)? <count:n> {unit} ago",
+            f"(?:what|which) (?:date|day)(?: was it) <count:n> {unit} ago",
+            f"<count:n> {unit} ago",
+            lines=f"{_TODAY}\nday = today - {span}\n{_SHOWN}",
         ),
         rule(
             words,
             f"{which}<count:n> {unit} (?:after|from) <date:d>",
             lines=f"day = datetime.date(@d@) + {span}\n{_SHOWN}",
+        ),
+        rule(
+            words,
+            f"{which}<count:n> {unit} before <date:d>",
+            lines=f"day = datetime.date(@d@) - {span}\n{_SHOWN}",
         ),
     )
 
@@ -260,6 +291,26 @@ year = @y@
 is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 answer = f"yes, {year} is a leap year" if is_leap else f"no, {year} is not a leap year"
 """
+_AGE: Final = """
+today, born = datetime.date.today(), datetime.date(@d@)
+answer = today.year - born.year - ((today.month, today.day) < (born.month, born.day))
+"""
+_UNTIL_FEAST: Final = """
+today = datetime.date.today()
+day = datetime.date(today.year, @md@)
+if day < today:
+    day = datetime.date(today.year + 1, @md@)
+answer = (day - today).days
+"""
+
+_FEASTS: Final = {
+    "christmas(?: day)?": "12, 25",
+    "christmas eve": "12, 24",
+    "new year(?:['’]?s(?: day)?)?": "1, 1",
+    "new year['’]?s eve": "12, 31",
+    "halloween": "10, 31",
+    "valentine(?:['’]?s)?(?: day)?": "2, 14",
+}
 
 DATES: Final[tuple[Rule, ...]] = (
     rule(
@@ -275,9 +326,25 @@ DATES: Final[tuple[Rule, ...]] = (
         lines=f"day = datetime.date.today()\n{_SHOWN}",
     ),
     rule(
+        "year",
+        "(?:what(?: is|'s)? |which )(?:the )?(?:current )?year(?: is it| is this)?(?: now)?",
+        lines="answer = datetime.date.today().year",
+    ),
+    rule(
+        "tomorrow",
+        "(?:what(?: is|'s)? |which )?(?:day|date|the date)? ?(?:is |of )?tomorrow(?:['’]s date)?",
+        lines=f"{_TODAY}\nday = today + datetime.timedelta(days=1)\n{_SHOWN}",
+    ),
+    rule(
+        "yesterday",
+        "(?:what(?:'s)? |which )?(?:day|date|the date)? ?(?:was |of )?yesterday(?:['’]s date)?",
+        lines=f"{_TODAY}\nday = today - datetime.timedelta(days=1)\n{_SHOWN}",
+    ),
+    rule(
         "day weekday",
         "(?:what |which )?(?:day(?: of the week)?|weekday) (?:is|was|will be|does|did) <date:d>"
         "(?: fall on| fell on)?",
+        "(?:what |which )(?:day(?: of the week)?|weekday) (?:is|was|will) it (?:be )?on <date:d>",
         lines='answer = datetime.date(@d@).strftime("%A")',
     ),
     rule(
@@ -288,9 +355,23 @@ DATES: Final[tuple[Rule, ...]] = (
     ),
     rule(
         "days",
-        "(?:how many )?days (?:are there |is it |are left )?(?:until|till|to|before) <date:d>",
+        f"{_UNTIL} <date:d>",
         lines=f"{_TODAY}\nanswer = (datetime.date(@d@) - today).days",
     ),
+    rule(
+        "days",
+        "(?:how many )?days (?:since|after) <date:d>",
+        lines=f"{_TODAY}\nanswer = (today - datetime.date(@d@)).days",
+    ),
+    *(
+        rule("days", f"{_UNTIL} {feast}", lines=_UNTIL_FEAST.replace("@md@", month_day))
+        for feast, month_day in _FEASTS.items()
+    ),
     rule("leap", "(?:is|was) (?:the year )?<whole:y> (?:a )?leap year", lines=_LEAP),
+    rule(
+        "old",
+        "how old is (?:someone|somebody|a person|one)(?: who was| who is)? born (?:on )?<date:d>",
+        lines=_AGE,
+    ),
     *(each for unit, days in _UNIT_DAYS.items() for each in _shifted(unit, days)),
 )

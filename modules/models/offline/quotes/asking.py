@@ -31,12 +31,20 @@ _ANOTHER_VERB: Final = lazy_pattern(
 _QUESTION_TEXT: Final = (
     "what who whom whose when where which why how does do did has have had much many often say "
     "says said mention mentions tell tells any anything something some there he she than also "
-    "still should shall must may might could would if no every each and happen happens mean means "
-    "get gets got called need needs needed require requires required number kind sort type until i "
-    "we one it everyone somebody someone again supposed"
+    "still should must may might if no every each"
 )
 _QUESTION_WORDS: Final = frozenset(_QUESTION_TEXT.split()) | STOP_WORDS
-"""Words that a question is made of, and an answer need not repeat."""
+"""Words that a question is made of."""
+
+_ASK_NOTHING: Final = _QUESTION_WORDS | frozenset(["long", "far", "old", "more", "most", "not"])
+"""A question in these alone asks after nothing that could be looked for."""
+
+_LIGHT_TEXT: Final = (
+    "shall happen happens mean means gets got called needed needs require requires required number "
+    "kind sort type until one everyone somebody someone again supposed"
+)
+_LIGHT: Final = _QUESTION_WORDS | frozenset(_LIGHT_TEXT.split())
+"""Words that an answer need not repeat."""
 
 _POLITE: Final = lazy_pattern(
     r"(?:(?:please|kindly|hey|hi|hello|okay|ok|now|so|just|let['’]?s|let\s+us|(?:can|could|would|will)\s+you|tell\s+me|"
@@ -66,7 +74,7 @@ def asks_more(text: str) -> bool:
 def telling_words(text: str, *more: str) -> tuple[str, ...]:
     """The words that an answer has to have, in order, each once; `more` don't count here."""
     words = (word.lower() for word in re.findall(r"[^\W_]+", text.replace("'s ", " ")))
-    light = _QUESTION_WORDS | {*more}
+    light = _LIGHT | {*more}
     told = [w for w in words if (w not in light and len(w) > 1) or w.isdigit()]
     return tuple(dict.fromkeys(told))[:TERMS_MAX]
 
@@ -74,7 +82,7 @@ def telling_words(text: str, *more: str) -> tuple[str, ...]:
 def question_terms(query: str) -> list[str]:
     """The stems of the words that a sentence has to share to be an answer."""
     words = [word.lower() for word in re.findall(r"\w+", query)]
-    told = [stem(word) for word in words if word not in _QUESTION_WORDS]
+    told = [stem(word) for word in words if word not in _ASK_NOTHING]
     return list(dict.fromkeys(told))[:TERMS_MAX]
 
 

@@ -86,10 +86,13 @@ _NAMING: Final[tuple[tuple[QuestionKind, str], ...]] = (
                rf"\s+(?:(?:anything|something)\s+)?(?:{_ABOUT}\s+)?(?P<query>.+)"),
     ("answer", rf"(?:according\s+to|based\s+on|going\s+by|as\s+per|in|from)\s+{_DOCUMENTS}\s*[,:]?"
                r"\s+(?P<query>.+)"),
+    ("answer", rf"(?:ask|answer\s+from|look\s+in|check)\s+{_DOCUMENTS}\s*[,:]?\s+(?P<query>.+)"),
     ("passages", rf"(?:search|go\s+through|look\s+through)\s+(?:in\s+|through\s+)?{_DOCUMENTS}\s+"
                  r"for\s+(?P<query>.+)"),
     ("passages", r"(?:find|search\s+for|look\s+for|look\s+up|locate)\s+(?P<query>.+?)\s+in\s+"
                  rf"{_DOCUMENTS}"),
+    ("passages", rf"(?:which|what)\s+(?:of\s+{_OWN})?{_NOUN}\s+(?:mentions?|covers?|contains?|"
+                 rf"talks?\s+about|says?\s+(?:something\s+)?about)\s+(?P<query>.+)"),
     ("answer", r"(?P<query>.+?),?\s+(?:according\s+to|based\s+on|going\s+by|as\s+per)\s+"
                rf"{_DOCUMENTS}"),
     ("answer", r"(?P<query>(?:what|who|when|where|which|why|how)\b.+?)\s+in\s+"

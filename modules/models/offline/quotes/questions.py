@@ -254,6 +254,7 @@ _READERS: Final = (
     (r"how\s+much\b", _how_much),
     (r"how\s+often\b", _part(_OFTEN)),
     (rf"how\s+(?P<measure>{_MEASURED})\b", _measured),
+    (rf"(?:what|which)\s+(?P<measure>temperature|age)\b(?=\s+{_AUXILIARY}\b)", _measured),
     (r"how\s+(?:is|are|was|were)\b", _part(_MANNER, in_order=True)),
     (r"how\b", _unclear),
     (r"(?:what|which)\s+(?:time|hour)\b(?!\s+of)", _part(rf"\b({_CLOCK})")),

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from core.base.frozen import frozen
+from core.base.text import lazy_pattern
 from core.ports import DecisionInputs
 from core.tools.spec import ToolSpec
 from modules.models.offline.arithmetic.grammar import MAX_REQUEST_CHARACTERS
@@ -26,6 +27,8 @@ NAMED_OUTRIGHT_BONUS: Final = 100.0
 
 _ASKING: Final = frozenset({"what", "what's", "how", "why", "does", "should"})
 """Words of a question about a tool that is called by its name."""
+
+_TO_BE_TOLD: Final = lazy_pattern(r"\b(?:tell me|to know)\b", re.IGNORECASE)
 
 _ARITHMETIC: Final = frozenset(operation.tool for operation in OPERATIONS.values())
 
@@ -124,13 +127,17 @@ def _candidate(
 
 
 def _is_asked(vocabulary: Vocabulary, request: str) -> bool:
-    """Whether the request begins with a word of the tool, or with "use": it tells to do it."""
-    first = next(iter(pieces_of(bare(request))), None)
-    return (
-        first is None
-        or first.kind != "word"
-        or first.text.lower() in CALL_WORDS
-        or vocabulary.spells(first.text)
+    """Whether the request begins with a word of the tool, or with "use": it tells to do it.
+
+    "Tell me order numbers" asks for an answer, and orders nothing.
+    """
+    text = bare(request)
+    first = next(iter(pieces_of(text)), None)
+    if first is None:
+        return True
+    politely = " ".join(request.split()).partition(text)[0]
+    return _TO_BE_TOLD.search(politely) is None and (
+        first.kind != "word" or first.text.lower() in CALL_WORDS or vocabulary.spells(first.text)
     )
 
 

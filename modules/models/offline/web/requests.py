@@ -67,6 +67,7 @@ _FORMS: Final = (
     rf"(?:do|run|make|perform)\s+(?:an?\s+)?(?:quick\s+)?(?:web|internet|online|{_ENGINE})\s*search"
     rf"{_FOR}{_QUERY}",
     rf"(?:web|internet|online)\s*search{_FOR}{_QUERY}",
+    rf"ask\s+{_ENGINE}\s+(?:about|for)\s+{_QUERY}",
     rf"use\s+{_ENGINE}\s+to\s+(?:search\s+for|search|look\s+for|look\s+up|find\s+out|find)\s+{_QUERY}",
     rf"look\s+up\s+(?P<query>.+?),?\s+{_ONLINE}",
     rf"look\s+(?P<query>.+?)\s+up\s+{_ONLINE}",

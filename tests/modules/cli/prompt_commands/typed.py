@@ -10,12 +10,10 @@ from config.schema import AgentProfile
 from config.server_list import ServerList
 from config.servers import ServerSpec
 from config.settings import Places
-from core.base.redaction import Redactor
 from core.dispatch.hooks import DispatcherHooks
 from core.errors import ExitCode
 from core.events import Event
 from core.ports import TextModel
-from core.provenance.permissions import Permissions
 from core.session import MultiMCP
 from core.turn import RunOutcome
 from modules.cli.command_line import parse_arguments
@@ -56,18 +54,16 @@ class Typed:
         self.dispatcher = MultiMCP(
             servers, hooks=hooks, stop_grace=QUICK, slow_start_seconds=slow_start_seconds
         )
-        self.permissions = Permissions(
-            places.permissions_file, used.agent.id, Redactor({}), self._tell
-        )
         self.conversation = Conversation(
             used,
+            places,
             ModelManager(planner or self.model),
             self.dispatcher,
             Sandbox(),
-            used.memory_folder(home),
             self._listen,
-            permissions=self.permissions,
+            warn=self._tell,
         )
+        self.permissions = self.conversation.permissions
         self.at = AtPrompt(
             Setting(
                 parse_arguments(arguments, "0"),

@@ -28,6 +28,13 @@ TOOLS = ToolCatalog([*MATH_TOOLS, *MEMORY])
         ("forget that I'm vegetarian", "forget", {"fact": "I'm vegetarian"}),
         ("what did I ask about leases last week?", "search_memory", {"query": "leases"}),
         ("search my memory for the lease", "search_memory", {"query": "the lease"}),
+        ("when did I ask about the lease?", "search_memory", {"query": "the lease"}),
+        ("when did we last talk about otters", "search_memory", {"query": "otters"}),
+        ("what did you answer about leases yesterday?", "search_memory", {"query": "leases"}),
+        ("what did you find out about otters", "search_memory", {"query": "otters"}),
+        ("have I ever asked you about taxes?", "search_memory", {"query": "taxes"}),
+        ("did we already talk about the lease", "search_memory", {"query": "the lease"}),
+        ("have we spoken about otters?", "search_memory", {"query": "otters"}),
     ],
 )
 def test_what_is_meant_for_the_memory_calls_its_tool(

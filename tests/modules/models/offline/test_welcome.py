@@ -6,16 +6,11 @@ from pathlib import Path
 import pytest
 
 from core.dispatch.hooks import ServerStatus
-from core.events import Event
-from core.session import MultiMCP
-from modules.conversation import Conversation
-from modules.model_manager import ModelManager
 from modules.models.offline.welcome import Situation, asks_for_help, count_files, help_page
 from modules.models.scripted import ScriptedModel
-from modules.sandbox import Sandbox
-from tests.doubles import profile
 from tests.modules.models.offline.plans import MATH_TOOLS
 from tests.modules.models.offline.quotes.test_document_plans import DOCUMENTS
+from tests.modules.talks import conversation
 
 
 def situation(model: str = "offline", documents: int = 0, *servers: ServerStatus) -> Situation:
@@ -89,19 +84,10 @@ def test_files_are_counted_in_folders_up_to_a_limit_without_hidden_ones(tmp_path
 
 
 async def test_no_planner_is_asked_and_nothing_is_kept(tmp_path: Path) -> None:
-    events: list[Event] = []
-
-    async def hear(event: Event) -> None:
-        events.append(event)
-
-    model = ModelManager(ScriptedModel({}))
-    conversation = Conversation(
-        profile(), model, MultiMCP([]), Sandbox(), tmp_path / "memory", hear
-    )
-    async with conversation:
-        outcome = await conversation.ask("what can you do?")
+    async with conversation(tmp_path, ScriptedModel({})) as talk:
+        outcome = await talk.ask("what can you do?")
     assert outcome.status == "done"
     assert "agent.py --help" in (outcome.answer or "")
-    assert model.usage.model_calls == 0
-    assert conversation.session.kept_id is None
+    assert talk.model.usage.model_calls == 0
+    assert talk.session.kept_id is None
     assert not (tmp_path / "memory").exists()

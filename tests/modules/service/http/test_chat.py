@@ -228,7 +228,7 @@ async def test_a_client_that_reads_nothing_holds_up_nobody(tmp_path: Path) -> No
         (b"[]", "the body"),
         (b"{}", "`message` is missing"),
         (b'{"message": 5}', "message"),
-        (b'{"message": "  "}', "the request is empty"),
+        (b'{"message": "  "}', "the request is empty; say what you want, such as: add 5 and 7"),
         (b'{"message": "x", "mesage": "y"}', "`mesage` is unknown; leave it out"),
         (b'{"message": "x", "max_cost": -1}', "max_cost"),
         (b'{"message": "x", "max_cost": NaN}', "max_cost"),

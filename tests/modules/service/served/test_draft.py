@@ -21,7 +21,7 @@ from modules.service.served.draft import Draft
 from modules.service.served.events import CHUNK, ServiceEvent
 from modules.service.served.run_log import log_file
 from tests.command_line import plan
-from tests.modules.service.made import OWNER, end_of, heard, says, serving, setting
+from tests.modules.service.made import OWNER, end_of, heard, says, serving, setting, until
 
 ASKED = ModelAsked("m", "decision")
 
@@ -116,6 +116,29 @@ async def test_a_draft_that_fails_is_replaced(tmp_path: Path) -> None:
     assert chunks[0]["more"]
     assert "restart" in chunks[-1]
     assert put_together(chunks) == "it is 12" == end_of(events)["answer"]
+
+
+async def test_a_draft_is_taken_back_where_the_run_ends_by_an_exception(tmp_path: Path) -> None:
+    torn = plan('return "FINAL_ANSWER: the sum is twelve of them" + 1')
+    async with serving(setting(tmp_path, [paced(torn)])) as runs:  # there is no second reply
+        events = await heard(await runs.start(OWNER, "sum"))
+    chunks = chunks_of(events)
+    assert chunks[0]["more"]
+    assert chunks[-1]["restart"]
+    assert put_together(chunks) == ""
+    assert end_of(events)["status"] == "failed"
+
+
+async def test_a_draft_of_a_service_that_was_killed_is_taken_back(tmp_path: Path) -> None:
+    async with serving(setting(tmp_path, [paced(says("one two three four five"))])) as runs:
+        run = await runs.start(OWNER, "say much")
+        await until(run, CHUNK)
+        lines = log_file(runs.pool.home(OWNER), run.id).read_text()
+    log_file(tmp_path, other := "0" * 32).write_text(lines)
+    async with serving(setting(tmp_path, [])) as runs:
+        events = await heard(runs.get(OWNER, other))
+    assert chunks_of(events)[-1]["restart"]
+    assert end_of(events)["status"] == "interrupted"
 
 
 async def test_no_piece_of_a_secret_is_kept(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import UsageError
-from core.events import Event
 from core.run.execution import begin
 from modules.service.pool import ConversationBusy, user_named
 from modules.service.questions import PersonAnswer, PersonQuestion
@@ -49,6 +48,7 @@ from tests.modules.service.made import (
     until,
     with_seconds,
 )
+from tests.modules.talks import nobody
 
 ANN, BEN = user_named("ann"), user_named("ben")
 
@@ -192,10 +192,6 @@ class TestCancelling:
         async with serving(made) as runs:
             await heard(await runs.start(OWNER, "hm", conversation_id="notes"))
             async with runs.pool.conversation(OWNER, "default", "notes", unasked) as conversation:
-
-                async def nobody(event: Event) -> None:
-                    """Hear an event."""
-
                 asking = asyncio.create_task(conversation.ask("hm", nobody))
                 await settled(lambda: conversation.is_running)
                 assert conversation.interrupt()  # in the turn of the loop in which it began

@@ -131,6 +131,8 @@ ANSWERED: Final[tuple[tuple[str, str], ...]] = (
     ("how much is the night allowance?", "3.50"),
     ("where do the fire extinguishers hang?", "every door"),
     ("how hot does the steam box get?", "98 degrees"),
+    ("what temperature does the steam box reach?", "98 degrees"),
+    ("which temperature does the steam box reach", "98 degrees"),
 )
 """An empty text: the words differ too much for a grammar, and passages are right."""
 

@@ -99,6 +99,14 @@ async def ask(request: str, found: str = FOUND) -> Outcome:
         ("what is the notice period in my documents", "what is the notice period",
          "“The notice period is three months.” (lease.pdf, page 2)"),
         ("What is the rent?", "What is the rent", "“The rent is 900 euros.” (lease.pdf, page 2)"),
+        ("ask my documents what the rent is", "what the rent is",
+         "“The rent is 900 euros.” (lease.pdf, page 2)"),
+        ("look in my papers: what is the rent?", "what is the rent",
+         "“The rent is 900 euros.” (lease.pdf, page 2)"),
+        ("answer from our docs: what is the rent?", "what is the rent",
+         "“The rent is 900 euros.” (lease.pdf, page 2)"),
+        ("check the documents, what is the rent?", "what is the rent",
+         "“The rent is 900 euros.” (lease.pdf, page 2)"),
     ],
 )  # fmt: skip
 async def test_the_sentence_that_answers_is_quoted_with_its_source(
@@ -107,6 +115,15 @@ async def test_the_sentence_that_answers_is_quoted_with_its_source(
     outcome = await ask(request_text)
     assert outcome.calls == (("search_stored_documents", {"query": query}),), outcome.text
     assert outcome.answer == answer
+
+
+async def test_what_age_asks_for_years() -> None:
+    found = LEASE.replace(
+        "It begins on", "Members have a mug. Members are 16 years old. It begins on"
+    )
+    for request in ("what age must members have?", "which age do members have"):
+        answer = (await ask(request, found)).answer
+        assert answer == "“Members are 16 years old.” (lease.pdf, page 2)"
 
 
 async def test_an_answer_that_names_its_source_gets_no_list_of_sources_behind_it() -> None:
@@ -126,7 +143,15 @@ async def test_where_nothing_in_the_documents_fits_there_is_no_answer_and_the_re
 
 
 async def test_a_search_gives_what_was_found_as_it_stands() -> None:
-    for request in ("search my documents for leeks", "find leeks in my documents"):
+    for request in (
+        "search my documents for leeks",
+        "find leeks in my documents",
+        "which documents mention leeks?",
+        "which of my notes talk about leeks",
+        "what documents say something about leeks?",
+        "which papers cover leeks",
+        "which docs contain leeks",
+    ):
         outcome = await ask(request)
         assert outcome.calls == (("search_stored_documents", {"query": "leeks"}),)
         assert outcome.answer == FOUND
@@ -152,6 +177,31 @@ async def test_a_plain_question_that_documents_do_not_answer_is_declined_in_the_
     assert second.declined
     assert second.called == ["search_stored_documents"]
     assert "nothing in your documents fits it" in second.text
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "what is it called?",
+        "which type is required?",
+        "what happens?",
+        "who got it?",
+        "in my documents, what is required?",
+        "what do my documents say about C",
+        "what do my documents say about types",
+    ],
+)
+async def test_documents_are_asked_even_in_words_that_an_answer_need_not_repeat(
+    request_text: str,
+) -> None:
+    assert (await ask(request_text)).called == ["search_stored_documents"]
+
+
+@pytest.mark.parametrize(
+    "request_text", ["how many more?", "how far?", "who is not?", "in my documents, how long?"]
+)
+async def test_a_question_after_nothing_is_not_put_to_documents(request_text: str) -> None:
+    assert (await ask(request_text)).called == []
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,10 @@ async def test_endings_by_the_hundred_are_read_in_no_time(filler: str) -> None:
          {"image_path": "images/photo.png"}),
         ("make... create a thumbnail of /tmp/x.jpg please", "create_thumbnail", None),
         ("set the light level in the kitchen to 40", LIGHT.name, {"room": "kitchen", "level": 40}),
+        ("let's set the light level in the kitchen to 40", LIGHT.name,
+         {"room": "kitchen", "level": 40}),
+        ("I want you to set the light level in the hall to 7", LIGHT.name,
+         {"room": "hall", "level": 7}),
         ('create a red note "Milk" "buy some"', NOTE.name,
          {"title": "Milk", "body": "buy some", "color": "red"}),
         ('create a note title="Milk" body="buy some" pinned=yes', NOTE.name,
@@ -169,6 +173,9 @@ async def test_an_argument_in_doubt_is_named_and_nothing_is_called(
         "photo.png",
         "add 5 and banana",
         "set 5",
+        '"" set the light level in the kitchen',
+        "tell me set light level in the kitchen to 40",
+        "I'd like to know set light levels: kitchen, 40",
     ],
 )
 async def test_a_weak_match_is_no_match(request_text: str) -> None:

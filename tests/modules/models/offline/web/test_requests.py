@@ -36,6 +36,8 @@ URL = "https://en.wiki.example/wiki/Mercury_(planet)?a=1&b=%2F"
         ("duckduckgo rust borrow checker", "rust borrow checker"),
         ("search DuckDuckGo for rust", "rust"),
         ("use duckduckgo to search for rust", "rust"),
+        ("ask google about the price of rust", "the price of rust"),
+        ("ask a search engine for otters", "otters"),
         ("do a web search for otters", "otters"),
         ("web search: otters", "otters"),
         ("what does the internet say about otters?", "otters"),
