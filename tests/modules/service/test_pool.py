@@ -208,9 +208,7 @@ class TestProfiles:
         async with pool_of(setting(tmp_path, [])) as pool:
             with pytest.raises(UsageError, match="no profile 'lap'"):
                 pool.check_user(user_named("u", ("default", "lap")))
-            with pytest.raises(
-                UsageError, match="no profile of this user is a file beside"
-            ):
+            with pytest.raises(UsageError, match="no profile of this user is a file beside"):
                 pool.check_user(user_named("u", ("nope",)))
 
 
