@@ -16,7 +16,7 @@ from playwright.sync_api import Page, sync_playwright
 LAUNCH_TIMEOUT_MS = 60_000
 WIDTHS = (390, 800, 1400)
 _AXE = "axe.run().then(found => found.violations.map(each => each.id + ': ' + each.nodes[0].html))"
-_PAINTED = "new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
+PAINTED = "new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
 """Settles when what was changed before is on the screen."""
 
 
@@ -34,7 +34,7 @@ def main(chromium: str, axe: Path, file: Path, word: str, folder: Path | None) -
         page.on("request", lambda request: requests.append(request.url))
         began = time.perf_counter()
         page.goto(file.as_uri())
-        page.evaluate(_PAINTED)
+        page.evaluate(PAINTED)
         found: dict[str, object] = {"load_seconds": time.perf_counter() - began}
         is_trace = page.locator("input[type=search]").count() == 1
         if is_trace:
@@ -64,7 +64,7 @@ def _used(page: Page, word: str) -> dict[str, object]:
     found: dict[str, object] = {"rows": rows.count(), "sum": _text(page, "[role=status]")}
     began = time.perf_counter()
     page.locator("input[type=search]").fill(word)
-    page.evaluate(_PAINTED)
+    page.evaluate(PAINTED)
     found["search_seconds"] = time.perf_counter() - began
     found["found"] = rows.count()
     page.locator(".item:not([hidden]) > .row").first.click()
@@ -105,7 +105,7 @@ def _sideways(page: Page, folder: Path | None) -> list[object]:
         page.emulate_media(color_scheme=scheme)
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 800})
-            page.evaluate(_PAINTED)
+            page.evaluate(PAINTED)
             beyond.append(page.evaluate("document.documentElement.scrollWidth - innerWidth"))
             if folder is not None:
                 page.screenshot(path=str(folder / f"{scheme}-{width}.png"))

@@ -14,7 +14,7 @@ from typing import Final
 
 from playwright.sync_api import BrowserContext, Page, Route, sync_playwright
 
-from tests.real.page_visit import LAUNCH_TIMEOUT_MS
+from tests.real.page_visit import LAUNCH_TIMEOUT_MS, PAINTED
 from tests.real.relay import HOST, Relay
 
 WAIT_MS: Final = 60_000
@@ -42,6 +42,12 @@ given.items.add(new File(["# Notes\\nherons"], name, {type: "text/markdown"})); 
 _ANSWERED: Final = """() => { const last = [...document.querySelectorAll("#log > article")].pop();
 return last && last.matches(".answer:not(.going)"); }"""
 _INLINE: Final = "[...document.querySelectorAll('.parts > .item')].map(each => each.offsetLeft)"
+
+_FORM_BEGINS: Final = """() => {
+const [form, log] = [".asked", "#log"].map(
+  each => document.querySelector(each).getBoundingClientRect());
+return [form.height > log.height, Math.round(form.top - log.top)]; }"""
+"""Whether the form is longer than what shows it, and how far below the edge of that it begins."""
 
 _GROWING: Final = """() => { const seen = {lengths: new Set(), block: null, moved: 0, from: null};
 window.seen = seen;
@@ -189,15 +195,20 @@ def _goes_on(visit: Visit, page: Page) -> Found:
 
 
 def _questions(page: Page) -> Found:
-    """A form with a wrong value, and an address."""
+    """A form that is longer than the window, with a wrong value, and an address."""
+    page.set_viewport_size({"width": WIDTHS[-1], "height": 320})
     ask(page, "book a table")
+    page.locator(".asked input").wait_for()
+    page.evaluate(PAINTED)
+    begun = page.evaluate(_FORM_BEGINS)
+    page.set_viewport_size({"width": WIDTHS[-1], "height": 800})
     page.locator(".asked input").fill("20")
     page.locator(".asked .main").click()
     wrong = page.locator(".asked input:invalid").evaluate("each => each.validity.rangeOverflow")
     page.locator(".asked input").fill("3")
     page.locator(".asked select").select_option("t")
     page.locator(".asked .main").click()
-    found: Found = {"wrong": wrong, "form": answered(page)}
+    found: Found = {"begun": begun, "wrong": wrong, "form": answered(page)}
     ask(page, "grant it")
     page.locator(".asked .address").wait_for()
     found["address"] = page.locator(".asked .address").inner_text()

@@ -176,7 +176,10 @@ def test_a_run_is_seen_and_answered_in_every_tab_and_goes_on_over_reload_and_los
     assert found["both"] == [True, True]
 
 
-def test_forms_are_checked_and_addresses_shown_but_not_opened(found: Found) -> None:
+def test_forms_begin_in_sight_and_are_checked_and_addresses_are_not_opened(
+    found: Found,
+) -> None:
+    assert found["begun"] == [True, 0]
     assert found["wrong"] is True
     assert "'guests': 3, 'seat': 't'" in found["form"]
     assert "bank.example" in found["address"]

@@ -185,6 +185,12 @@ async def test_what_is_configured_wrongly_is_told_on_entering(tmp_path: Path) ->
         await open_agent(home=tmp_path, model="offline", session="../etc").__aenter__()
 
 
+async def test_a_tool_or_file_in_place_of_a_list_is_refused() -> None:
+    for opening in (open_agent(approve="math.add"), open_agent(mcp_config="mcp.json")):
+        with pytest.raises(UsageError, match="are lists"):
+            await opening.__aenter__()
+
+
 async def test_an_empty_request_is_refused_and_nothing_is_spent(sums: PythonAgent) -> None:
     with pytest.raises(UsageError, match="empty"):
         await sums.ask("  ")
