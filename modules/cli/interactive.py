@@ -118,10 +118,12 @@ class _Requests:
         lines = typed_lines(typing)
         if told == OFFER:
             lines = answered(self._at, lines)
-        await self._repl(self._ask_typed).run(lines)
-        session = self._conversation.session.kept_id
-        if not is_quiet and session is not None:
-            self._say("memory", f"--session {session} continues this session")
+        try:
+            await self._repl(self._ask_typed).run(lines)
+        finally:  # Ctrl-C between two prompts leaves, too
+            session = self._conversation.session.kept_id
+            if not is_quiet and session is not None:
+                self._say("memory", f"--session {session} continues this session")
         return ExitCode.ANSWERED  # each answer told its own story; leaving is no failure
 
     async def _recall(self) -> None:

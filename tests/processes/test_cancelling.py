@@ -7,7 +7,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.command_line import ROOT, plan, script, write_profile
+from tests.command_line import ROOT, plan, script, session_files, write_profile
 from tests.processes.conftest import OpenScreen
 from tests.processes.slow_model import slow_model
 from tests.screens import ScreenTerminal, wait_until
@@ -100,4 +100,5 @@ class TestCtrlC:
             terminal.until(lambda text: not terminal.send(CTRL_C))
         assert terminal.ends() in (0, 130)
         assert "Traceback" not in terminal.recorder.text
+        assert ("--session 20" in terminal.recorder.text) == (session_files(tmp_path) != [])
         wait_until(lambda: left_of(tmp_path) == [])

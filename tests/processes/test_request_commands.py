@@ -151,7 +151,7 @@ def test_the_last_answer_is_copied_and_saved(at_prompt: OpenScreen, tmp_path: Pa
     terminal = at_prompt(saying("nine"))
     done(terminal, "/copy", "there is no answer in this session yet")
     done(terminal, "how many?", "Final Answer: nine")
-    text = done(terminal, "/copy", "it is there if the terminal (OSC 52) allows it")
+    text = done(terminal, "/copy", "it is there if that is allowed by the terminal (OSC 52)")
     assert "]52" not in text
     done(terminal, "/save answer.md", "wrote")
     assert (tmp_path / "answer.md").read_text(encoding="utf-8") == "nine\n"

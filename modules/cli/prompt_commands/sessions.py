@@ -199,7 +199,7 @@ async def _copy(at: AtPrompt, words: str) -> None:
     except ValueError as error:
         raise UsageError(f"the answer is not copied: {error}; /save FILE writes it") from error
     at.say("loop", f"the last answer, {counted(len(text), 'character')}, is sent to the clipboard")
-    at.say("loop", f"it is there if {allows} allows it")
+    at.say("loop", f"it is there if that is allowed by {allows}")
 
 
 async def _last_answer(at: AtPrompt) -> str:

@@ -17,6 +17,9 @@ _KEYS: Final = (
     "@file goes along.\n!COMMAND runs in your shell, where terminal.shell of the profile is true."
 )
 
+USAGE_COLUMNS: Final = 24
+"""A longer usage pushes its own summary to the right, not those of all others."""
+
 
 def _names(at: AtPrompt, text: str) -> Iterable[Candidate]:
     return (Candidate(command.name, command.summary) for command in at.commands)
@@ -56,10 +59,9 @@ def find_command(name: str, commands: Sequence[PromptCommand]) -> PromptCommand:
 
 def overview(commands: Sequence[PromptCommand]) -> str:
     """The commands group by group, a line each."""
-    width = max(len(command.usage) for command in commands)
     parts: list[str] = []
     for group in dict.fromkeys(command.group for command in commands):
-        lines = [f"  {c.usage:<{width}}  {c.summary}" for c in commands if c.group == group]
+        lines = [f"  {c.usage:<{USAGE_COLUMNS}}  {c.summary}" for c in commands if c.group == group]
         parts.append("\n".join([group, *lines]))
     tail = "/help NAME tells more of one. Without a slash: new, help, exit. All else is a request."
     return "\n".join(["at the prompt:", *parts, tail, _KEYS])

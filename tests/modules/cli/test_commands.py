@@ -149,7 +149,7 @@ def test_every_command_is_known_by_its_own_actions() -> None:
                 "pairs": ["a=-1", "b:=[2]"],
                 "json": True,
                 "timeout": 0.5,
-                "output": Path("x.png"),
+                "data_file": Path("x.png"),
             },
         ),
         ("run-plan plan.py", {"file": "plan.py"}),

@@ -67,6 +67,7 @@ async def test_help_lists_every_command_once_and_tells_more_of_each(tmp_path: Pa
         await typed.run("/help")
         listed = [line.split()[0] for line in typed.said[0].splitlines() if line.startswith("  /")]
         assert listed == [f"/{command.name}" for command in COMMANDS_AT_PROMPT]
+        assert f"\n  {'/undo':<24}  take the last" in typed.said[0]  # however long others are
         for command in COMMANDS_AT_PROMPT:
             await typed.run(f"/? /{command.name.upper()}")
             assert typed.said[-1].startswith(f"help: {command.usage}: {command.summary}")
