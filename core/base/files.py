@@ -75,7 +75,8 @@ def open_private(path: Path, flags: int) -> int:
     flags |= os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
     descriptor = os.open(path, flags, PRIVATE_FILE_MODE)
     with suppress(OSError):  # another user's file, or a file system without modes
-        os.fchmod(descriptor, PRIVATE_FILE_MODE)
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):  # a device is everybody's
+            os.fchmod(descriptor, PRIVATE_FILE_MODE)
     return descriptor
 
 

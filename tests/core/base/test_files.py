@@ -10,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from core.base.files import KeptEntries, folder_locked, make_private_folder, write_atomically
+from core.base.files import (
+    KeptEntries,
+    folder_locked,
+    make_private_folder,
+    open_private,
+    write_atomically,
+)
 from tests.core.base.open_folders import has_open
 
 
@@ -63,14 +69,17 @@ def test_a_link_stays_a_link_and_a_circle_of_links_is_an_oserror(
         raise AssertionError("it was locked")
 
 
-def test_a_pipe_or_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+def test_a_pipe_or_device_is_neither_replaced_nor_made_private(tmp_path: Path) -> None:
     pipe, link = tmp_path / "pipe", tmp_path / "link"
     os.mkfifo(pipe)
     link.symlink_to(pipe)
     for path in (pipe, link):
         with pytest.raises(OSError, match="not a regular file"):
             write_atomically(path, b"x")
+    pipe.chmod(0o622)
+    os.close(open_private(pipe, os.O_RDWR))
     assert pipe.is_fifo()
+    assert mode(pipe) == 0o622
     assert {*tmp_path.iterdir()} == {pipe, link}
 
 
