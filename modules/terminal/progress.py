@@ -86,6 +86,9 @@ REASON_RECOGNISED_CHARACTERS: Final = 60
 _BEGINNING: Final = lazy_pattern(r" +|(?=- )")
 """What an entry of a list begins with: what goes on of it stands further in."""
 
+_NAME: Final = lazy_pattern(r" +\S(?:.*?\S)?  +(?=\S)")
+"""The first of two columns: what goes on of the second stands below that, where there is room."""
+
 CODE_LINES: Final = 200
 """So much of a plan is shown."""
 
@@ -443,12 +446,24 @@ def _said(line: str, live: Region) -> Iterator[str]:
     for number, written in enumerate(line.split("\n")):
         begins = _BEGINNING.match(written)
         hanging = indent if not number else " " * (len(begins[0]) + 2) if begins else ""
-        for piece in _broken(written, live.columns, hanging):
+        for piece in _laid_out(written, live.columns, hanging):
             has_stage = not number and piece.startswith(f"{stage}] ")
             tag = piece[: len(indent) - 1] if has_stage else ""
             mark = "✗" if piece[len(indent) :].startswith("✗") and has_stage else ""
             rest = piece[len(tag) :].removeprefix(f" {mark}") if mark else piece[len(tag) :]
             yield live.styled(tag, DIM) + (f" {live.styled(mark, RED)}" if mark else "") + rest
+
+
+def _laid_out(line: str, columns: int, indent: str) -> list[str]:
+    """The lines of an entry, of which some have two columns."""
+    name = _NAME.match(line) if indent and columns_of(line) > columns else None
+    if name is None:
+        return _broken(line, columns, indent)
+    is_beside = len(name[0]) <= columns // 2
+    first = [name[0]] if is_beside else [*_broken(name[0].rstrip(), columns, indent), indent]
+    further = " " * len(first[-1])
+    told = _broken(line[name.end() :], columns - len(further), "")
+    return [*first[:-1], *(f"{further if n else first[-1]}{each}" for n, each in enumerate(told))]
 
 
 def _broken(line: str, columns: int, indent: str) -> list[str]:

@@ -103,3 +103,15 @@ def test_in_40_columns_what_a_command_does_stands_further_in_than_its_name(
     terminal.send("/help\r")
     rows = terminal.shows("\n  /clear\n    empty the screen").split("\n")
     assert "goes along." in rows, "a paragraph stands where it stood"
+    assert max(map(len, rows)) <= 40
+
+
+def test_in_80_columns_what_a_command_does_stands_beside_its_name(
+    open_screen: OpenScreen, tmp_path: Path
+) -> None:
+    terminal = open_screen(*without_servers(tmp_path), columns=80)
+    terminal.shows(PROMPT)
+    terminal.send("/help\r")
+    shown = terminal.shows("empty the screen")
+    assert f"\n  {'/mcp [ACTION [NAME]]':<24}  the servers and how each is;" in shown
+    assert f"\n{' ' * 28}enable, disable, tools" in shown
