@@ -48,7 +48,7 @@ def completion_script(shell: str, program: str) -> str:
     for action in _actions(parser):
         action.help = " ".join((action.help or "").split())
         if action.type is Path or action.metavar in _FILES:
-            action.complete = shtab.FILE  # type: ignore[attr-defined]
+            action.complete = shtab.FILE  # type: ignore[attr-defined] - shtab reads it there
     return shtab.complete(parser, shell)
 
 

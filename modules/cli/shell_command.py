@@ -104,8 +104,12 @@ async def run_at_terminal(words: list[str], environ: Mapping[str, str]) -> int:
 
 
 def _started(words: list[str], environ: Mapping[str, str]) -> "subprocess.Popen[bytes]":
-    # What the user typed; stdout carries answers only.
-    return subprocess.Popen(words, stdout=sys.stderr, env=environ, process_group=0)  # noqa: S603
+    return subprocess.Popen(  # noqa: S603 - what the user typed
+        words,
+        stdout=sys.stderr,  # stdout carries answers only
+        env=environ,
+        process_group=0,
+    )
 
 
 async def _end_of(pid: int, terminal: int) -> int:

@@ -1,15 +1,11 @@
-"""A service for the page, and the browser that shows it."""
+"""A service for the page."""
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-
-import pytest
 
 from tests.command_line import ROOT, environment, plan, script, write_profile
 
@@ -53,12 +49,3 @@ def serving(
         finally:
             service.terminate()
             service.wait(END_SECONDS)
-
-
-def chromium() -> str:
-    """The browser; skips without one, but never in CI."""
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-    if found is None:
-        message = "there is no Chromium; on Debian: apt-get install chromium"
-        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
-    return found

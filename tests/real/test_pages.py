@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ from core.values import Json, JsonObject
 from modules.session.records import MemoryRecord, array_of
 from tests.command_line import agent, write_profile
 from tests.modules.trace.session_items import call, in_parts, item, model_call, plan
-from tests.real.parts import NODE_PACKAGES, PYTHON_PARTS, ROOT
+from tests.real.browser import chromium, visited
+from tests.real.parts import NODE_PACKAGES
 
 VISIT_TIMEOUT_SECONDS = 120
 """It takes about ten."""
@@ -34,26 +34,13 @@ LARGE = "<b>" + "large " * 170_000
 Visit = dict[str, Any]
 
 
-def visited(page: Path) -> Visit:
+def seen_on(page: Path) -> Visit:
     """What `page_visit` finds on a page; skips without a browser, but never in CI."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-    if chromium is None:
-        message = "there is no Chromium; on Debian: apt-get install chromium"
-        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
-    python = str(PYTHON_PARTS / "bin" / "python")
     axe = NODE_PACKAGES / "axe-core" / "axe.min.js"
-    done = subprocess.run(
-        [python, "-m", "tests.real.page_visit", chromium, str(axe), str(page), WORD],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "HOME": str(page.parent)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=VISIT_TIMEOUT_SECONDS,
-        check=False,
+    words, seconds = (str(axe), str(page), WORD), VISIT_TIMEOUT_SECONDS
+    found: Visit = json.loads(
+        visited("page_visit", *words, home=page.parent, timeout_seconds=seconds)
     )
-    assert done.returncode == 0, done.stderr
-    found: Visit = json.loads(done.stdout)
     return found
 
 
@@ -108,7 +95,7 @@ def page_of(home: Path, *words: str) -> Visit:
     page = home / f"{words[0]}.html"
     done = agent(home, *words, "--html", str(page), "--profile", str(home / "profile.yaml"))
     assert (done.code, done.err) == (0, "")
-    return visited(page) | {"file": page.as_uri()}
+    return seen_on(page) | {"file": page.as_uri()}
 
 
 @pytest.mark.timeout(2 * VISIT_TIMEOUT_SECONDS)
@@ -165,9 +152,7 @@ class TestTrace:
 
 
 def test_parts_of_a_request_are_groups_and_those_that_ran_at_once_say_so(tmp_path: Path) -> None:
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-    if chromium is None:
-        pytest.skip("there is no Chromium; on Debian: apt-get install chromium")
+    browser = chromium()
     write_profile(tmp_path)
     (tmp_path / "memory").mkdir()
     records = map(MemoryRecord.of, in_parts(1_764_000_000.0))
@@ -176,7 +161,7 @@ def test_parts_of_a_request_are_groups_and_those_that_ran_at_once_say_so(tmp_pat
     profile = str(tmp_path / "profile.yaml")
     assert agent(tmp_path, "trace", "--html", str(page), "--profile", profile).code == 0
     done = subprocess.run(
-        [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", page.as_uri(),
+        [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", page.as_uri(),
          f"--user-data-dir={tmp_path / 'chromium'}"],
         env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
         stdin=subprocess.DEVNULL,

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,9 @@ import pytest
 from PIL import Image
 
 from tests.command_line import ROOT, plan
-from tests.real.parts import NODE_PACKAGES, PYTHON_PARTS
-from tests.real.serving import CALLS, GATE, PLANS, SERVERS, calls, chromium, serving
+from tests.real.browser import visited
+from tests.real.parts import NODE_PACKAGES
+from tests.real.serving import CALLS, GATE, PLANS, SERVERS, calls, serving
 
 VISIT_TIMEOUT_SECONDS = 300
 """It takes about twenty on a machine with nothing else to do."""
@@ -108,23 +108,12 @@ def url(home: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def found(home: Path, url: str) -> Found:
     """What `service_visit` finds."""
-    python = str(PYTHON_PARTS / "bin" / "python")
     axe = NODE_PACKAGES / "axe-core" / "axe.min.js"
     shots = os.environ.get("PAGE_PICTURES")
-    words = [chromium(), str(axe), url, TOKEN, str(home / "gates"), *([shots] if shots else [])]
-    done = subprocess.run(
-        [python, "-m", "tests.real.service_visit", *words],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "HOME": str(home)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=VISIT_TIMEOUT_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    visited: Found = json.loads(done.stdout)
-    return visited
+    words = [str(axe), url, TOKEN, str(home / "gates"), *([shots] if shots else [])]
+    seconds = VISIT_TIMEOUT_SECONDS
+    told: Found = json.loads(visited("service_visit", *words, home=home, timeout_seconds=seconds))
+    return told
 
 
 pytestmark = pytest.mark.timeout(2 * VISIT_TIMEOUT_SECONDS)

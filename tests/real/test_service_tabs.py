@@ -16,7 +16,8 @@ from typing import Any, BinaryIO, Final
 
 import pytest
 
-from tests.real.serving import GATE, calls, chromium, serving
+from tests.real.browser import chromium
+from tests.real.serving import GATE, calls, serving
 
 TABS: Final = 7
 

@@ -55,7 +55,7 @@ def _quoted(text: str, quote: str) -> str:
 
 def _value(written: str, quote: str) -> str:
     """The text that Python reads; an escape that is half written at its end is left out."""
-    for source in (written, written[: written.rfind("\\")]):
+    for source in (written, written.rpartition("\\")[0]):
         try:
             statement = parse(f"{quote}{source}{quote}").body[0]
         except (SyntaxError, NotParsed):

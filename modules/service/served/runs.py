@@ -268,10 +268,10 @@ class ServedRun:
             self._close(question_id)
         if problem is not None:
             self.tell("error", {"problem": problem.document(trace_id)})
-        chunks = [each.data for each in self._events if each.name == CHUNK]
-        if outcome.answer is not None and not chunks:
+        last = next((each.data for each in reversed(self._events) if each.name == CHUNK), None)
+        if outcome.answer is not None and last is None:
             self.tell(CHUNK, {"content": outcome.answer})  # help, say, which no run has made
-        elif outcome.answer is None and chunks and chunks[-1].get("more"):
+        elif outcome.answer is None and last is not None and last.get("more"):
             self.tell(CHUNK, {"content": "", "restart": True})  # a draft that became no answer
         for name, fields in ended(outcome, self.conversation_id, trace_id):
             self.tell(name, fields)
