@@ -103,13 +103,16 @@ def test_a_shell_command_has_the_terminal_to_itself(at_prompt: OpenScreen) -> No
     terminal.send("typed\r")
     terminal.until(lambda text: "ended with 3" in text and text.count(PROMPT) == 2)
     assert "\ntyped\ngot:typed::\n[shell] echo begun;" in terminal.text
-    # It reads first: then the terminal is its own, and so is the key.
-    terminal.send("!echo reads; read -r word; echo $word; sleep 60\r")
+    # It reads first: then the terminal is its own, and so is the key. `exec`, as dash itself may
+    # outlive the key in the moment in which it begins another program.
+    terminal.send("!echo reads; read -r word; echo $word; exec sleep 60\r")
     terminal.until(lambda text: "\nreads" in text)
     terminal.send("ready\r")
     terminal.until(lambda text: "\nready\nready" in text)
     terminal.send(CTRL_C)
-    terminal.shows("\n[shell] echo reads; read -r word; echo $word; sleep 60: was ended by SIGINT")
+    terminal.shows(
+        "\n[shell] echo reads; read -r word; echo $word; exec sleep 60: was ended by SIGINT"
+    )
     say(terminal, "a request", "💡 Final Answer: one")
     leave(terminal)
 
