@@ -14,10 +14,8 @@ from core.loop import AgentLoop
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("core", "modules", "config", "servers")
-MAX_LINES = 600
-"""A file is one subject, usually 80 to 350 lines; past 400 the check warns (design: house.md)."""
-
-WARN_LINES = 400
+MAX_LINES = 800
+"""A file is one subject, up to so many lines (design: house.md, rule 4)."""
 
 ALLOWED: dict[str, set[str]] = {
     "servers": {"servers"},
@@ -36,12 +34,6 @@ as their servers may not run. These modules need the standard library alone, and
 
 ABOVE_BASE = {"servers", "config"}
 """Layers that may import `core.base` too, which needs the standard library alone."""
-
-ROOMS_MAX = 12
-"""A room is a file or a folder, `__init__` aside. So many can be held in mind at once."""
-
-ROOMS = {"core": 18, "modules": 18, "servers": 18, "modules/cli": 99}
-"""Folders that may have more; `modules/cli` has one file a command."""
 
 LATE_IMPORTS_MAX = 80
 """Imports inside functions: a third-party package over 50 ms, or a command when it is named."""
@@ -132,25 +124,12 @@ def test_only_the_terminal_imports_terminal_libraries() -> None:
             assert not roots & TERMINAL_LIBRARIES, path
 
 
-def test_no_python_file_is_longer_than_the_limit(capfd: pytest.CaptureFixture[str]) -> None:
+def test_no_python_file_is_longer_than_the_limit() -> None:
     sizes = {
         str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
         for path in [*SOURCES, *python_files("tests")]
     }
-    long = sorted(f"{name}: {size} lines" for name, size in sizes.items() if size > WARN_LINES)
-    if long:
-        with capfd.disabled():
-            sys.stderr.write("\n".join(["", "getting long:", *long, ""]))
     assert not {name: size for name, size in sizes.items() if size > MAX_LINES}
-
-
-def test_a_folder_has_no_more_rooms_than_can_be_held_in_mind() -> None:
-    for folder in {path.parent for path in python_files(*PACKAGES)}:
-        rooms = {
-            p.name for p in folder.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()
-        }
-        name = str(folder.relative_to(ROOT))
-        assert len(rooms - {"__init__.py"}) <= ROOMS.get(name, ROOMS_MAX), name
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
