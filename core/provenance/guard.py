@@ -318,19 +318,27 @@ class ProvenanceGuard:
             )
         if not self.known.is_tainted or self._mode == "off":
             return True
-        if rule.patterns is not None:
-            return all(rule.pattern(d.argument.argument) for d in self._place_doubts(call))
-        return all(
+        is_bare = rule.patterns is None
+        doubts = self._place_doubts(call, in_texts_alone=is_bare)
+        if any(rule.pattern(doubt.argument.argument) is None for doubt in doubts):
+            return False
+        return not is_bare or all(
             self.known.origin(call.tool, argument, value).is_users
             for argument, value in self._plain_values(call)
         )
 
-    def _place_doubts(self, call: _Call) -> Iterable[Doubt]:
-        """Doubts about addresses and paths in a call that changes something, its texts aside."""
+    def _place_doubts(self, call: _Call, *, in_texts_alone: bool) -> Iterable[Doubt]:
+        """Doubts about addresses and paths in a call that changes something.
+
+        In a text for people, about web addresses alone: who shows it may load them.
+        """
         check = ValueCheck(self.known, call.tool)
-        for argument, value in self._plain_values(call):
-            if isinstance(value, str):
-                yield from check.doubts(argument)
+        places = {argument for argument, _ in self._plain_values(call)}
+        for argument in texts_of(call.tool, call.arguments):
+            for doubt in check.doubts(argument):
+                is_place = argument in places
+                if not (is_place and in_texts_alone) and (is_place or doubt.kind == "url"):
+                    yield doubt
 
     def _plain_values(self, call: _Call) -> Iterable[tuple[ArgumentText, Json]]:
         """The values of a call that are no text of a letter, a note or a file."""

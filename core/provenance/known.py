@@ -24,7 +24,7 @@ from core.provenance import paths
 from core.provenance.arguments import ArgumentText, texts_of
 from core.provenance.effects import may_change
 from core.provenance.origins import folded, place_in
-from core.provenance.rules import Around, Rule, RuleError, read_rule
+from core.provenance.rules import Around, Rule, RuleError, plain_addresses, read_rule
 from core.provenance.urls import (
     Url,
     addresses_in,
@@ -399,7 +399,7 @@ class Known:
         """Where a value of a call comes from, by matching; may take long for long texts."""
         if value in (None, "") or value == _default(tool, argument):
             return Origin(ORIGINS["none"], is_users=True)
-        if self._is_users(argument, value):
+        if self._is_users(tool, argument, value):
             return Origin(ORIGINS["words"], is_users=True)
         if any(place_in(value, folded(t)) is not None for t in self._configured(tool)):
             return Origin(ORIGINS["profile"], is_users=True)
@@ -417,22 +417,27 @@ class Known:
     def _configured(self, tool: ToolSpec) -> Iterable[str]:
         return (*self.policy.texts.get(tool.server, ()), *self.policy.folders)
 
-    def _is_users(self, argument: ArgumentText, value: Json) -> bool:
+    def _is_users(self, tool: ToolSpec, argument: ArgumentText, value: Json) -> bool:
         """Whether a value stands in the user's words, in whatever form."""
-        if place_in(value, folded(self.words)) is not None:
+        words = folded(self.words)
+        if place_in(value, words) is not None:
             return True
         if not isinstance(value, str):
             return False
         self._read_trusted()
         if (url := parse_url(value)) is not None and ("://" in value or argument.is_url):
             return url.key in self._own_urls and not url.fragment
-        found = [*addresses_in(value)]
-        if len(found) == 1 and found[0][0] == value.strip():
-            return found[0][1] in self._addresses
-        if not (argument.is_path or argument.is_place):
-            return False
-        folder, _, name = paths.normal(value, self.policy.home).rpartition("/")
-        return bool(folder) and all(
+        if addresses := plain_addresses(value):
+            return self._addresses.issuperset(addresses)
+        return (argument.is_path or argument.is_place) and any(
+            place_in(form, words) is not None or self._is_joined(form)
+            for form in paths.forms(value, self.policy.home, self.policy.around(tool).folder)
+        )
+
+    def _is_joined(self, path: str) -> bool:
+        """Whether the user has named the folder of a path, and a name in it."""
+        folder, _, name = path.rpartition("/")
+        return bool(folder and name) and all(
             any(paths.is_named(part, text, self.policy.home) for text in self._words)
             for part in (folder, name)
         )

@@ -34,21 +34,33 @@ def place_in(value: Json, text: str) -> int | None:
 
 
 def _whole(value: str, text: str) -> int | None:
-    if not value:
+    """Where a value stands as a whole; one of marks alone (`*`, `/`) names nothing."""
+    if not any(map(str.isalnum, value)):
         return None
     at = text.find(value)
     while at >= 0:
         end = at + len(value)
-        before, after = text[at - 1 : at], text[end : end + 1]
-        if not (_joins(before, value[0]) or _joins(after, value[-1])):
+        before = text[at - 1] if at > 0 else " "
+        if not (_joins_before(before) or _joins_behind(text[end : end + 2])):
             return at
         at = text.find(value, at + 1)
     return None
 
 
-def _joins(neighbour: str, edge: str) -> bool:
-    """Whether two signs beside each other belong to one word."""
-    return (neighbour.isalnum() or neighbour == "_") and (edge.isalnum() or edge == "_")
+_JOINTS: Final = frozenset("._@/\\-+%~#&")
+"""Signs that join what stands beside them to one address, path or name."""
+
+
+def _joins_before(sign: str) -> bool:
+    return sign.isalnum() or sign in _JOINTS
+
+
+def _joins_behind(signs: str) -> bool:
+    """Whether a word goes on with these two signs; the first may close a sentence or a folder."""
+    if not signs or not (signs[0].isalnum() or signs[0] in _JOINTS or signs[0] == ":"):
+        return False
+    closes = signs[0] in "./:-" and not (signs[1:].isalnum() or signs[1:] in _JOINTS)
+    return not (closes or (signs[0] in "./:-" and len(signs) == 1))
 
 
 def _numbers(text: str) -> Iterator[tuple[int, Decimal]]:

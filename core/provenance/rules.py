@@ -15,18 +15,18 @@ A list matches if each of its values does. An argument that the rule does not na
 
 import fnmatch
 import json
-import os.path
 import re
 import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import Final
 
 from core.base.frozen import frozen
 from core.base.text import lazy_pattern
 from core.provenance import paths
-from core.provenance.arguments import ArgumentText, words_of
-from core.provenance.urls import addresses_in, host_key, parse_url
+from core.provenance.arguments import ArgumentText
+from core.provenance.urls import host_key, parse_url
 from core.values import Json
 
 RULE_CHARACTERS_MAX: Final = 4_096
@@ -44,9 +44,23 @@ _WILD: Final = frozenset("*?[")
 _PLAIN_URL = lazy_pattern(r"[A-Za-z]+://[^\s@\\/?#,;:\"'<>]+(:\d+)?([/?#][!-\[\]-~]*)?")
 """One address, whoever reads it: no white space or user name, and no second one in it."""
 
-_PLAIN_ADDRESS = lazy_pattern(r"(?:[\w .'-]{0,80}<([^<>\s]+)>|([^<>\s]+))")
-_NOT_SIMPLE: Final = frozenset(";|&<>`$(){}\n\r\0")
+_ADDRESS: Final = r"[\w.+'-]{1,64}@[\w.-]{1,255}"
+_PLAIN_ADDRESS = lazy_pattern(
+    rf"(?:(?:\"[^\"\\@<>\n]{{0,80}}\"|[\w .'-]{{0,80}})\s?<({_ADDRESS})>|({_ADDRESS}))"
+    r"\s?(?:[,;]\s?|$)"
+)
+_BARE_HOST = lazy_pattern(r"\w[\w.-]*(?::\d{1,5})?(?:[/?#]|$)")
+_NOT_SIMPLE: Final = frozenset(";|&<>`$(){}!\n\r\0")
 """Signs that make more than one simple command of a line, wherever they stand in it."""
+
+_RUNS_OTHERS: Final = frozenset(
+    [
+        *("sh", "bash", "dash", "zsh", "ksh", "fish", "env", "exec", "eval", "command", "builtin"),
+        *("xargs", "sudo", "su", "doas", "timeout", "time", "nohup", "nice", "setsid", "watch"),
+        *("busybox", "ssh", "chroot", "unshare", "script", "stdbuf", "ionice"),
+    ]
+)
+"""Programs that are given a command; a pattern that begins with `*` does not reach through them."""
 
 
 class RuleError(ValueError):
@@ -100,12 +114,6 @@ def read_rule(text: str) -> Rule:
     patterns = tuple(_patterns(inner, text))
     if len({name for name, _ in patterns}) < len(patterns):
         raise RuleError(f"the rule {text[:200]!r} names an argument twice")
-    for name, pattern in patterns:
-        if ArgumentText(words_of(name), "").is_command and not _program(pattern):
-            raise RuleError(
-                f"in the rule {text[:200]!r}, the pattern for a command names no program; begin it "
-                f"with one, such as 'git status*', or write {tool}(*) for any command"
-            )
     return Rule(tool, patterns)
 
 
@@ -149,6 +157,8 @@ def _quoted(pattern: str) -> str:
 
 def literal(value: Json) -> str:
     """The pattern that matches just this value."""
+    if isinstance(value, list) and len(value) == 1:
+        return literal(value[0])
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return _SPECIAL.sub(r"[\1]", text)
 
@@ -177,7 +187,8 @@ def matches(pattern: str, argument: ArgumentText, value: Json, around: Around) -
     `argument` says by its name what the value is for.
     """
     if isinstance(value, list):
-        return bool(value) and all(matches(pattern, argument, each, around) for each in value)
+        is_each = bool(value) and all(matches(pattern, argument, each, around) for each in value)
+        return is_each or pattern == literal(value)
     if not isinstance(value, str) or len(value) > VALUE_CHARACTERS_MAX:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         is_same = pattern in (ANYTHING, literal(value))
@@ -212,65 +223,90 @@ def _matches_number(pattern: str, value: str) -> bool:
 def _matches_command(pattern: str, value: str) -> bool:
     """Whether a command is one simple command that the pattern covers.
 
-    Its first word stands in the pattern as it is, so that no program that runs others (`env`, `sh`)
-    is let in by a `*`.
+    A program that runs others is covered where the pattern begins with its name.
     """
-    if {*value} & _NOT_SIMPLE or value.count('"') % 2 or value.count("'") % 2:
-        return False
-    program = _program(pattern)
+    text = unicodedata.normalize("NFKC", value)
+    is_open = text.count('"') % 2 or text.count("'") % 2 or text.endswith("\\")
     words = value.split(None, 1)
-    is_same = bool(words) and words[0] == program and "=" not in program
+    if {*text} & _NOT_SIMPLE or is_open or not words:
+        return False
+    program = words[0].rpartition("/")[2]
+    begins, space, _ = pattern.partition(" ")
+    named = begins if space else begins.rstrip(ANYTHING)
+    if {*named} & _WILD or not named:
+        is_same = program not in _RUNS_OTHERS and "=" not in program
+    else:
+        is_same = words[0] == named and "=" not in named
     return is_same and fnmatch.fnmatchcase(value.strip(), pattern)
-
-
-def _program(pattern: str) -> str:
-    """The word that a pattern for commands begins with; "" where that is no word as it stands."""
-    word, space, _ = pattern.partition(" ")
-    word = word if space else word.rstrip(ANYTHING)
-    return "" if {*word} & _WILD else word
 
 
 def _matches_url(pattern: str, value: str) -> bool:
     """Whether an address matches part by part."""
     url = parse_url(value)
-    if url is None or any(map(str.isspace, value.strip())) or "\0" in value:
+    is_odd = not value.strip().isprintable() or {*value.strip()} & {*" \\"}
+    is_odd = is_odd or value.partition("?")[0].count("://") > 1
+    has_scheme = "://" in value
+    if url is None or is_odd or (has_scheme is not ("://" in pattern)):
+        return False
+    if not has_scheme and not _BARE_HOST.match(value.strip()):
         return False
     scheme, _, rest = pattern.partition("://") if "://" in pattern else ("https", "", pattern)
     place, slash, path = rest.partition("/")
-    host, colon, port = place.partition(":")
-    wanted = host.lower() if {*host} & _WILD else host_key(host)
     has, _, where = url.key.partition("://")
-    authority, has_slash, has_path = where.partition("/")
-    if "?" in authority:
-        authority, _, query = authority.partition("?")
-        has_slash, has_path = "/", f"?{query}"
+    authority, _, query = where.partition("?")
+    authority, has_slash, has_path = authority.partition("/")
+    has_path += f"?{query}" if query else ""
     return (
         fnmatch.fnmatchcase(has, scheme.lower())
-        and fnmatch.fnmatchcase(authority, f"{wanted}{colon}{port}")
+        and _matches_host(place, authority)
         and fnmatch.fnmatchcase(f"/{has_path}", f"/{path.rstrip('/') if slash else ''}")
-        and (not has_slash or bool(slash))
+        and (not (has_slash or query) or bool(slash))
         and (not url.fragment or path.endswith(ANYTHING))
     )
 
 
+def _matches_host(pattern: str, authority: str) -> bool:
+    """Whether host and port match; `*.` stands for any subdomains, another `*` for one label."""
+    host, _, port = pattern.partition(":")
+    has, _, has_port = authority.partition(":")
+    if has_port != port and not fnmatch.fnmatchcase(has_port, port):
+        return False
+    labels = (host.lower() if {*host} & _WILD else host_key(host)).split(".")
+    found = has.split(".")
+    if labels == [ANYTHING]:
+        return True
+    if labels[0] == ANYTHING and len(found) > len(labels):
+        found = [ANYTHING, *found[len(found) - len(labels) + 1 :]]
+    return len(labels) == len(found) and all(map(fnmatch.fnmatchcase, found, labels))
+
+
 def _matches_addresses(pattern: str, value: str) -> bool:
     """Whether a text is nothing but plain addresses, and each matches."""
-    text = unicodedata.normalize("NFKC", value)
-    if not text.isprintable():
-        return False
-    keys: list[str] = []
-    for part in re.split("[,;]", text):
-        plain = _PLAIN_ADDRESS.fullmatch(part.strip())
-        found = [key for _, key in addresses_in(part)]
-        if plain is None or len(found) != 1 or part.count("@") != 1:
-            return False
-        keys.append(found[0])
-    wanted, _, domain = pattern.lower().rpartition("@")
-    return all(
-        fnmatch.fnmatchcase(key.rpartition("@")[0], wanted)
-        and fnmatch.fnmatchcase(key.rpartition("@")[2], domain)
-        for key in keys
+    wanted, _, domain = unicodedata.normalize("NFKC", pattern).lower().rpartition("@")
+    domain = domain if {*domain} & _WILD else host_key(domain)
+    keys = [key.rpartition("@") for key in plain_addresses(value)]
+    return bool(keys) and all(
+        fnmatch.fnmatchcase(local, wanted) and fnmatch.fnmatchcase(host, domain)
+        for local, _, host in keys
     )
+
+
+def plain_addresses(text: str) -> list[str]:
+    """The e-mail addresses of a text that is nothing else, in the form for comparisons.
+
+    Only plain ones, each with a name before it or none; nothing where there is anything more.
+    """
+    text = unicodedata.normalize("NFKC", text).strip()
+    keys: list[str] = []
+    at = 0
+    while at < len(text):
+        found = _PLAIN_ADDRESS.match(text, at)
+        if found is None:
+            return []
+        local, _, host = (found[1] or found[2]).rpartition("@")
+        keys.append(f"{local.lower()}@{host_key(host)}")
+        at = found.end()
+    return keys
 
 
 def _decoded(value: str) -> Iterator[str]:
@@ -278,30 +314,53 @@ def _decoded(value: str) -> Iterator[str]:
 
 
 def _matches_path(pattern: str, value: str, around: Around) -> bool:
-    if "\0" in value or "\\" in value or len(value) > paths.PATH_CHARACTERS_MAX:
+    """Whether a path matches, as it is written and as it is on the disk, links followed."""
+    is_odd = {*value} & {*"\0\\"} or value != value.strip() or value.endswith("/")
+    if is_odd or len(value) > paths.PATH_CHARACTERS_MAX:
         return False
     fixed = _SPECIAL.split(pattern, maxsplit=1)[0]
+    if fixed == pattern:
+        wanted = {_resolved(pattern, around)}
+        return None not in wanted and {*_places(value, around)} == wanted
     folder, slash, rest = fixed.rpartition("/")
-    wild = f"{rest}{pattern[len(fixed) :]}"
-    if wild in ("..", "."):
-        folder, wild = fixed, ""
     base = _resolved(f"{folder}{slash}" if slash else ".", around)
-    path = _resolved(value, around)
-    if base is None or path is None or ".." in wild.split("/"):
+    wild = f"{rest}{pattern[len(fixed) :]}"
+    if base is None or ".." in wild.split("/"):
         return False
-    if wild and not {*wild} & _WILD:
-        return path == _resolved(pattern, around)
-    return fnmatch.fnmatchcase(path, f"{literal(base).rstrip('/')}/{wild}")
+    whole = f"{literal(base).rstrip('/')}/{wild}"
+    return all(
+        place is not None and fnmatch.fnmatchcase(place, whole) for place in _places(value, around)
+    )
+
+
+def _places(value: str, around: Around) -> tuple[str | None, ...]:
+    """Where a path leads, its `..` taken off in the text, and after links as the disk has it."""
+    absolute = _absolute(value, around)
+    if absolute is None:
+        return (None,)
+    return _real(paths.normal(absolute)), _real(absolute)
 
 
 def _resolved(path: str, around: Around) -> str | None:
     """The path from the root, without links; None where nobody knows what it is relative to."""
-    plain = paths.normal(path, around.home)
-    if not plain.startswith("/"):
-        if not around.folder or plain.startswith("~"):
-            return None
-        plain = f"{around.folder}/{plain}"
+    absolute = _absolute(path, around)
+    return None if absolute is None else _real(paths.normal(absolute))
+
+
+def _absolute(path: str, around: Around) -> str | None:
+    """The path from the root, its `..` left in it."""
+    if path[:5].lower() == "file:":
+        return paths.normal(path) or None
+    if around.home and (path == "~" or path.startswith("~/")):
+        return f"{around.home}{path[1:]}"
+    if path.startswith("/"):
+        return path
+    return f"{around.folder}/{path}" if around.folder and not path.startswith("~") else None
+
+
+def _real(path: str) -> str | None:
+    """The path without links; None where they go in a circle, or it is no path."""
     try:
-        return os.path.realpath(plain)
-    except (OSError, ValueError):
+        return str(Path(path).resolve())
+    except (OSError, ValueError, RuntimeError):
         return None
