@@ -15,8 +15,12 @@ from core.values import Json, JsonObject
 Holds: TypeAlias = Literal["no", "once", "session", "always"]
 """For how long a yes holds."""
 
-YES: Final = frozenset({"y", "yes"})
-"""What a person types who means yes."""
+_YES: Final = frozenset({"y", "yes", "yes please"})
+
+
+def is_yes(text: str) -> bool:
+    """Whether a person who typed this means yes, and nothing beside it."""
+    return " ".join(text.lower().strip(" .!").replace(",", " ").split()) in _YES
 
 
 @frozen

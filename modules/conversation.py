@@ -35,6 +35,7 @@ from core.ports import (
 from core.provenance.guard import Provenance
 from core.provenance.known import Known, provenance_policy
 from core.provenance.permissions import Permissions
+from core.provenance.rules import read_rule
 from core.run.chosen_tools import ChosenTools, WithoutServer, is_known
 from core.run.execution import ExecutionContext, begin, current, working
 from core.run.timeout import RequestTimeout
@@ -413,7 +414,7 @@ class Conversation:
             learnt := await self._recollection.learn(request, memory.session_id)
         ):
             await self._listener(Notice("memory", learnt))
-        provenance = self._provenance(items, texts, by_hand.said, brought)
+        provenance = self._provenance(items, texts, by_hand.said, brought, graph)
         history = (*brought.history, *(exchanges(items) if items else ()))
         guided = await self._guided(request)
         if brought.instructions and self.model.traits.reads_text:
@@ -499,10 +500,12 @@ class Conversation:
         texts: tuple[TextInput, ...],
         said: str,
         brought: Brought,
+        graph: TaskGraph | None,
     ) -> Provenance:
         """What is known of where values come from: it grows with the session.
 
-        `texts` go with the request, and the user has `said` something beside it. Who wrote what
+        `texts` go with the request, and the user has `said` something beside it. A `graph` of the
+        user's may name what it may call. Who wrote what
         stands in the answers that are `brought`, nobody knows any more.
         """
         self._known.recall(items)
@@ -516,7 +519,8 @@ class Conversation:
         ask = self._ask_leave
         if ask is not None:
             ask = leave_kept(ask, self.session.keep, self._redactor)
-        return Provenance(self._known, ask, self.permissions)
+        rules = () if graph is None else tuple(map(read_rule, graph.approve))
+        return Provenance(self._known, ask, self.permissions, rules)
 
     def _recalling(self) -> Recollection:
         """What finds and keeps memories, as the profile has it."""

@@ -110,10 +110,13 @@ class TaskGraph:
 
     Attributes:
         goal: the request that it answers, or what a kept workflow is for.
+        approve: rules for calls that need no question while it runs (`core.provenance.rules`), as
+            a kept workflow names them.
     """
 
     goal: str
     subtasks: tuple[Subtask, ...]
+    approve: tuple[str, ...] = ()
 
     def __getitem__(self, id_: str) -> Subtask:
         """The subtask of that id.

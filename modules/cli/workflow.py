@@ -1,17 +1,21 @@
 """`workflow`: tasks of several steps that are kept in files: listed, shown, checked, run, saved."""
 
+import hashlib
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from config.settings import WORKFLOWS, SettingsError
-from core.base.files import folder_locked, write_atomically
+from core.asking import is_yes
+from core.base.files import folder_locked, read_regular, write_atomically
 from core.base.memory.exchanges import dated_exchanges
 from core.base.text import one_line
 from core.errors import ExitCode, UsageError, storing
 from core.team.graph import Subtask
+from core.tools.json_schema import as_object
 from core.turn import MemoryItem
 from core.values import Json, JsonObject
 from modules.cli.command_line import add_request_options, arguments_for
@@ -19,9 +23,12 @@ from modules.cli.interaction import Setting, answer
 from modules.cli.parser import Action, CommandParser, read_action
 from modules.cli.surroundings import Options, Surroundings
 from modules.cli.trace import session_named
+from modules.planning.guidance.trust import FILE_NAME, TrustStore
+from modules.session.history import LEAVE, RULES
 from modules.session.team_items import graph_of
 from modules.team.roles import roles_of
 from modules.team.workflow import (
+    BYTES_MAX,
     NAME_FORM,
     SAMPLES,
     SUFFIX,
@@ -34,7 +41,7 @@ from modules.team.workflow import (
     workflow_files,
     workflow_text,
 )
-from modules.terminal.streams import typed_answer
+from modules.terminal.streams import printable, typed_answer, write
 
 HEADS: Final = ("workflow", "parameters", "what it does")
 STEP_CHARACTERS: Final = 100
@@ -181,7 +188,7 @@ def run_workflow(around: Surroundings) -> ExitCode:
     options = around.options
     if options.prompt:
         raise UsageError("the workflow is the request: leave out --prompt")
-    workflow = find_workflow(around.places.home, options.name)
+    workflow = _with_leave(find_workflow(around.places.home, options.name), around)
     given = _asked_for(workflow, arguments_of(options.values), around)
     graph = workflow.graph(given)
     arguments = arguments_for(graph.goal, options)
@@ -190,6 +197,39 @@ def run_workflow(around: Surroundings) -> ExitCode:
         arguments, around.places, around.complaints, profile, around.servers, spawned={}
     )
     return answer(graph.goal, setting, around.waits(), graph)
+
+
+def _with_leave(workflow: Workflow, around: Surroundings) -> Workflow:
+    """The workflow, without its rules where it comes from elsewhere and nobody confirms them.
+
+    What is confirmed holds as long as the file says what it says.
+    """
+    home, path = around.places.home, workflow_file(around.places.home, around.options.name)
+    if not workflow.approve or path in (*workflow_files(home).values(),):
+        return workflow
+    store, file = TrustStore(home / FILE_NAME), path.resolve()
+    sha256 = hashlib.sha256(read_regular(path, BYTES_MAX)).hexdigest()
+    said = store.verdict(file, sha256)
+    if said is None and (said := _confirmed(f"{path} may call", workflow.approve, around)):
+        with storing(home / FILE_NAME):
+            store.decide(file, sha256, is_trusted=True)
+    return workflow if said else replace(workflow, approve=())
+
+
+def _confirmed(what: str, rules: Sequence[str], around: Surroundings) -> bool:
+    """Whether somebody who is there agrees to rules that they are shown."""
+    if around.stderr is None:
+        return False
+    shown = "".join(f"  {printable(one_line(rule))}\n" for rule in rules)
+    write(f"{what}, without asking:\n{shown}", around.stderr)
+    if not (sys.stdin.isatty() and around.stderr.isatty()):
+        write(
+            "nobody is here to confirm it: such calls are asked about or refused\n", around.stderr
+        )
+        return False
+    with suppress(EOFError):
+        return is_yes(typed_answer("Is that right? [y/N] ", around.stderr))
+    return False
 
 
 def _asked_for(
@@ -219,7 +259,10 @@ def save_workflow(around: Surroundings) -> ExitCode:
     options = around.options
     _, items = session_named(around)
     values = arguments_of(options.values)
-    path = saved(around.places.home, options.name, items, values, is_forced=options.force)
+    rules = approved_in(items)
+    if rules and not _confirmed(f"the workflow {options.name} may call", rules, around):
+        rules = ()
+    path = saved(around.places.home, options.name, items, values, rules, is_forced=options.force)
     told = f"wrote {path}; agent.py workflow run {options.name} runs it"
     return around.report({"file": str(path)}, told)
 
@@ -229,12 +272,14 @@ def saved(
     name: str,
     items: Sequence[MemoryItem],
     values: Mapping[str, str],
+    approve: Sequence[str] = (),
     *,
     is_forced: bool,
 ) -> Path:
     """The file into which the newest request went: its graph, or itself as the one step.
 
-    Each of `values` is to stand in it, and becomes a parameter whose default it is.
+    Each of `values` is to stand in it, and becomes a parameter whose default it is. `approve` are
+    the rules for what it may call.
 
     Raises:
         UsageError: nothing was asked, a value does not stand in the request, or the name is taken
@@ -248,7 +293,7 @@ def saved(
         raise UsageError("nothing was asked in this session; a workflow is made of a request")
     request = asked[-1].request
     steps = _steps(items) or (Subtask("answer", request.replace("{{", "{ {")),)
-    text = workflow_text(one_line(request, STEP_CHARACTERS), steps, values)
+    text = workflow_text(one_line(request, STEP_CHARACTERS), steps, values, approve)
     path = home / WORKFLOWS / f"{name}{SUFFIX}"
     try:
         checked_workflow(path, text)
@@ -259,6 +304,18 @@ def saved(
             raise UsageError(f"{path} is there already; --force replaces it")
         write_atomically(path, text.encode())
     return path
+
+
+def approved_in(items: Sequence[MemoryItem]) -> tuple[str, ...]:
+    """The rules for the calls that the user allowed in the newest request."""
+    rules: dict[str, None] = {}
+    for item in items:
+        if item.user_query is not None and item.type == "run_metadata":
+            rules.clear()
+        said = as_object(item.metadata.get(LEAVE)).get(RULES)
+        for rule in said if isinstance(said, list) else ():
+            rules[str(rule)] = None
+    return tuple(rules)
 
 
 def _steps(items: Sequence[MemoryItem]) -> tuple[Subtask, ...]:

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import field, replace
 from typing import Final, Literal, TypeAlias
 
-from core.asking import YES, Leave, LeaveQuestion
+from core.asking import Leave, LeaveQuestion, is_yes
 from core.base.frozen import frozen
 from core.base.json_text import json_start
 from core.base.redaction import Redactor
@@ -228,7 +228,7 @@ class PersonQuestions:
         if answer is None:
             return None
         said = answer.text.strip()
-        holds = "once" if said.lower() in YES else HOLDS.get(said, "no")
+        holds = "once" if is_yes(said) else HOLDS.get(said, "no")
         return Leave(holds, "" if holds != "no" or said in HOLDS else said)
 
     async def ask_back(self, question: str) -> str | None:

@@ -51,7 +51,10 @@ FOLDER: Final = "folder"
 """Key of the metadata under which the folder stands that a session belongs to."""
 
 LEAVE: Final = "leave"
-"""Key of the metadata under which the user's answer to doubts about a call stands."""
+"""Key of the metadata under which the user's answer to a question about calls stands."""
+
+RULES: Final = "rules"
+"""Key in it of the rules that would have allowed what the user did."""
 
 _OF_A_RUN: Final = {QUESTION, "status", USAGE, MODEL_CALLS, PERCEPTION, TEAM, LEAVE}
 
@@ -114,6 +117,9 @@ def leave_kept(
         }
         tool = question.tool
         told: JsonObject = {"tool": tool, "holds": answer.holds}
+        if answer.holds != "no":
+            rules = question.rules if not answer.rule else (answer.rule,)
+            told[RULES] = [redactor.text(rule) for rule in rules]
         for name, text in said.items():
             told[name] = one_line(redactor.text(text), LEAVE_CHARACTERS_MAX)
         verb = "did not allow" if answer.holds == "no" else "allowed"

@@ -7,6 +7,7 @@ run already.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -17,6 +18,7 @@ from core.errors import CallRefused, UsageError
 from core.events import Event, SubtaskChanged, collect
 from core.mcp.hooks import OnProgress
 from core.ports import Dispatcher
+from core.provenance.rules import read_rule
 from core.team.graph import TaskGraph
 from core.tools.catalog import ToolCatalog
 from core.tools.content import TextBlock, ToolResult
@@ -189,6 +191,10 @@ def with_workflows_inside(
         graph: TaskGraph, path: tuple[str, ...], on_progress: OnProgress | None
     ) -> RunOutcome:
         outer, done = whole(), 0
+        provenance = outer.provenance
+        if provenance is not None and graph.approve:
+            rules = (*provenance.rules, *map(read_rule, graph.approve))
+            provenance = replace(provenance, rules=rules)
         context = AgentContext(
             graph.goal,
             outer.session_id,
@@ -198,7 +204,7 @@ def with_workflows_inside(
             memory=outer.memory,
             model=outer.model,
             parts=outer.parts,
-            provenance=outer.provenance,
+            provenance=provenance,
             readable=outer.readable,
             said=outer.said,
         )

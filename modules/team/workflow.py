@@ -12,6 +12,8 @@
       - id: answer
         do: say what {{first}} and {{second}} have in common
 
+`approve:` lists rules (`core.provenance.rules`) for the calls that need no question while it runs.
+
 A parameter's value is the user's word, and stands in what a step is asked. A step's result is not:
 it goes along as a text (`core.team.graph.filled`). Samples ship beside this file; a workflow under
 CORTEX_HOME takes the place of a sample of its name.
@@ -35,6 +37,7 @@ from core.base.files import FileTooLarge, read_regular
 from core.base.frozen import frozen
 from core.base.text import did_you_mean, lazy_pattern, near_names
 from core.errors import UsageError
+from core.provenance.rules import RuleError, read_rule
 from core.team.graph import ID_FORM, SUBTASKS_MAX, Need, Subtask, TaskGraph, problems
 from core.values import Json, JsonObject
 
@@ -121,6 +124,7 @@ class WorkflowFile(Section):
 
     description: Text
     parameters: Mapping[str, ParameterEntry] = Field(default_factory=dict[str, ParameterEntry])
+    approve: tuple[Text, ...] = ()
     steps: tuple[StepEntry, ...] = Field(min_length=1, max_length=SUBTASKS_MAX)
 
 
@@ -132,6 +136,7 @@ class Workflow:
     description: str
     parameters: Mapping[str, ParameterEntry]
     subtasks: tuple[Subtask, ...]
+    approve: tuple[str, ...] = ()
 
     def graph(self, arguments: Mapping[str, str]) -> TaskGraph:
         """The graph with the parameters' values in it.
@@ -154,7 +159,7 @@ class Workflow:
             )
             for each in self.subtasks
         )
-        return TaskGraph(asking_for(self.name, values), tuple(subtasks))
+        return TaskGraph(asking_for(self.name, values), tuple(subtasks), self.approve)
 
     def missing(self, arguments: Mapping[str, str]) -> tuple[str, ...]:
         """The parameters that have to be given, and are not."""
@@ -219,7 +224,7 @@ def checked_workflow(path: Path, text: str, roles: Collection[str] | None = None
         lines = ((line_of(nodes, ("steps", n)) if n is not None else None) for _, n in wrong)
         told = (SettingsError.at(path, line, w) for line, (w, _) in zip(lines, wrong, strict=True))
         raise SettingsError("\n".join(map(str, told)))
-    return Workflow(path.stem, file.description, file.parameters, steps)
+    return Workflow(path.stem, file.description, file.parameters, steps, file.approve)
 
 
 def own_workflows(home: Path) -> dict[str, Path]:
@@ -314,7 +319,10 @@ def asking_for(name: str, arguments: Mapping[str, str]) -> str:
 
 
 def workflow_text(
-    description: str, subtasks: Sequence[Subtask], parameters: Mapping[str, str]
+    description: str,
+    subtasks: Sequence[Subtask],
+    parameters: Mapping[str, str],
+    approve: Sequence[str] = (),
 ) -> str:
     """The text of a workflow's file; `parameters` are words that stand in the steps, by name.
 
@@ -345,6 +353,8 @@ def workflow_text(
     document: JsonObject = {"description": description}
     if parameters:
         document["parameters"] = {name: {"default": value} for value, name in names.items()}
+    if approve:
+        document["approve"] = [*approve]
     document["steps"] = steps
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
 
@@ -360,6 +370,11 @@ def _wrong_names(name: str, file: WorkflowFile) -> Iterator[tuple[str, int | Non
         if parameter in steps:
             told = f"'{parameter}' is a parameter and a step; call one of them otherwise"
             yield told, steps.index(parameter)
+    for rule in file.approve:
+        try:
+            read_rule(rule)
+        except RuleError as error:
+            yield f"approve: {error}", None
 
 
 def _of(subtask: Subtask) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import shlex
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -11,7 +12,7 @@ from config.settings import FileState, SettingsError, file_state
 from core.base.text import counted, one_line
 from core.errors import ExitCode, UsageError
 from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand, prompt_command
-from modules.cli.workflow import HEADS, saved, summaries, tree_text
+from modules.cli.workflow import HEADS, approved_in, saved, summaries, tree_text
 from modules.planning.guidance.commands import (
     COMMANDS_MAX,
     TOLD_CHARACTERS,
@@ -174,11 +175,18 @@ async def _workflow(at: AtPrompt, words: str) -> ExitCode | Ask:
         items = await at.conversation.session.load()
         file = await asyncio.to_thread(saved, home, name, items, kept, is_forced=is_forced)
         at.say("plan", f"wrote {file}; /workflow run {name} runs it")
+        if rules := approved_in(items):
+            listed_rules = "\n".join(f"  - {one_line(rule)}" for rule in rules)
+            told = "what you allowed in this request is asked about again, unless the file says"
+            at.say("plan", f"{told}\napprove:\n{listed_rules}")
         return ExitCode.ANSWERED
     workflow = await asyncio.to_thread(find_workflow, home, name)
     if action == "show":
         at.say("plan", f"{one_line(workflow.description)}\n{tree_text(workflow)}")
         return ExitCode.ANSWERED
+    if workflow.approve and name not in await asyncio.to_thread(workflow_files, home):
+        workflow = replace(workflow, approve=())
+        at.say("plan", "its approve: does not count here; `agent.py workflow run` asks about it")
     arguments = arguments_of(values)
     if missing := workflow.missing(arguments):
         at.next_text = f"/workflow {words} {missing[0]}="

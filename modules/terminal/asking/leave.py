@@ -3,7 +3,7 @@
 import asyncio
 from typing import Final
 
-from core.asking import YES, Leave, LeaveQuestion
+from core.asking import Leave, LeaveQuestion, is_yes
 from core.provenance.rules import RuleError, read_rule
 from modules.terminal.asking.dialogue import Declined, Dialogue
 from modules.terminal.asking.file_changes import FileChange
@@ -53,7 +53,7 @@ async def _one_by_one(dialogue: Dialogue, question: LeaveQuestion) -> Leave:
         single = LeaveQuestion((call,), (), ())
         dialogue.write(leave_text(single, None, is_whole=False))
         prompt = prompt_line(f"Allow call {number + 1} of {len(question.calls)}?", "y/N")
-        answer = await typed(dialogue, prompt, lambda line: line.strip().lower() in YES)
+        answer = await typed(dialogue, prompt, is_yes)
         if answer:
             allowed.add(number)
     return Leave("once" if allowed else "no", only=frozenset(allowed))
@@ -110,10 +110,10 @@ def _meant(line: str) -> Leave | str:
     if (lasting := _LASTING.get(word)) is not None:
         return lasting
     first = word.lower().partition(" ")[0].rstrip(",.!")
-    if word.lower() in YES:
+    if is_yes(word):
         return Leave("once")
     if word.lower() in _NO:
         return Leave("no")
-    if len(word) == 1 or first in YES:
+    if len(word) == 1 or is_yes(first):
         raise Unfit("expected: y, n, a, A, e, or some words of a no")
     return Leave("no", word)

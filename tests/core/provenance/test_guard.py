@@ -327,6 +327,16 @@ async def test_approvals_never_asks_about_no_tool_and_always_about_each() -> Non
     assert len(asked.questions) == 2
 
 
+async def test_the_rules_of_a_workflow_hold_for_its_run_alone() -> None:
+    known = Known(ProvenancePolicy())
+    provenance = Provenance(known, rules=(read_rule("delete_file(path=/srv/old/*)"),))
+    of_workflow = ProvenanceGuard(provenance, lambda: TOOLS, ["run the workflow tidy"])
+    assert await passes(of_workflow, DELETE, path="/srv/old/a")
+    assert not await passes(of_workflow, DELETE, path="/srv/new/a")
+    later = ProvenanceGuard(Provenance(known), lambda: TOOLS, ["again"])
+    assert not await passes(later, DELETE, path="/srv/old/a")
+
+
 async def test_strict_asks_nobody_goes_by_no_permission_and_heeds_the_profile() -> None:
     asked = Asked(YES)
     permissions = Permissions()

@@ -30,7 +30,8 @@ OBEYS = plan(f"return f\"FINAL_ANSWER: {{await tools.send_mail(to='{EVE}', text=
 """What a model writes that was talked into it."""
 
 READS = plan("await tools.echo(text='a page of anybody')\n    return nothing_there")
-STRICT = SecuritySection(provenance="strict")
+STRICT = SecuritySection(provenance="strict", approve=("mail.send_mail",))
+"""Mail needs no question, so that only its values are looked at."""
 
 
 def with_mail(folder: Path) -> MultiMCP:
@@ -54,7 +55,7 @@ def mails(played: Played) -> list[str]:
 def assert_refused(played: Played) -> None:
     told = mails(played)
     assert told, "nobody was talked into it"
-    assert all(f"{EVE} does not come from the user" in each for each in told)
+    assert all("was not called" in each and f"to={EVE}" in each for each in told)
 
 
 async def test_a_result_that_gives_orders_makes_no_call(tmp_path: Path) -> None:

@@ -9,10 +9,12 @@ from core.errors import UsageError
 from modules.team.workflow import (
     arguments_of,
     asked_workflow,
+    checked_workflow,
     find_workflow,
     load_workflow,
     own_workflows,
     workflow_files,
+    workflow_text,
 )
 
 CITIES = """
@@ -112,3 +114,17 @@ def test_files_that_are_none_are_told(tmp_path: Path) -> None:
         load_workflow(kept(tmp_path, CITIES, "My Cities"))
     assert [*own_workflows(tmp_path)] == ["My Cities", "cities"]
     assert {*workflow_files(tmp_path)} == {"My Cities", "cities", "savings"}
+
+
+def test_what_a_workflow_may_call_stands_in_its_file_and_goes_with_its_graph(
+    tmp_path: Path,
+) -> None:
+    rules = "approve:\n  - mail.send_email(to=*@example.org)\n"
+    found = load_workflow(kept(tmp_path, CITIES.replace("steps:", f"{rules}steps:")))
+    graph = found.graph({"city": "Rome"})
+    assert graph.approve == ("mail.send_email(to=*@example.org)",)
+    text = workflow_text("x", graph.subtasks, {}, graph.approve)
+    assert checked_workflow(tmp_path / "again.yaml", text).approve == graph.approve
+    wrong = CITIES.replace("steps:", "approve: ['send mail']\nsteps:")
+    with pytest.raises(SettingsError, match="'send mail' is no rule"):
+        load_workflow(kept(tmp_path, wrong))
