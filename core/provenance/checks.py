@@ -93,9 +93,8 @@ def refusal(tool: str, doubts: Sequence[Doubt]) -> str:
 def refusal_of_change(tool: str, rule: str, why: str) -> str:
     """The same of a call that needs a yes; `rule` would allow just this one."""
     return (
-        f"{tool} was not called: {why}, and nobody is there to say yes. This would allow it: "
-        f"--approve {shlex.quote(rule)} (or under security.approve in the profile, or "
-        "/permissions allow at the prompt); answer without it, or say so"
+        f"{tool} was not called: {why}, and nobody is there to say yes; "
+        f"--approve {shlex.quote(rule)} would allow it. Answer without it, or say so"
     )
 
 
