@@ -366,6 +366,11 @@ class ToolSection(Section):
     """What it gives stands where only you can write, so that it counts like your words."""
 
 
+DEFAULT_APPROVE: Final = ("memory.remember",)
+DEFAULT_TOOLS: Final = {"memory.remember": ToolSection(content=())}
+"""Nothing that a page says is remembered, unless the user said it too."""
+
+
 class SecuritySection(Section):
     """Where the addresses, paths and names that plans pass to tools may come from.
 
@@ -379,10 +384,10 @@ class SecuritySection(Section):
     `ask` ask whoever can be asked and refuse elsewhere, `strict` refuses, `off` lets pass."""
     approvals: Literal["never", "changing", "always"] = "changing"
     """Which calls need your yes: none, those that may change something, or all."""
-    approve: tuple[Annotated[str, Field(min_length=1, max_length=4_096)], ...] = ()
+    approve: tuple[Annotated[str, Field(min_length=1, max_length=4_096)], ...] = DEFAULT_APPROVE
     """Rules for calls that need no question: `TOOL`, `TOOL(argument=pattern, …)`, or `TOOL(*)`
     for anything; as `--approve`."""
-    tools: Mapping[ToolPattern, ToolSection] = Field(default_factory=dict[str, ToolSection])
+    tools: Mapping[ToolPattern, ToolSection] = Field(default_factory=lambda: {**DEFAULT_TOOLS})
     """What you say of tools, by their names."""
     link_sources: tuple[ToolPattern, ...] = DEFAULT_LINK_SOURCES
     """Tools whose results may name any address."""
