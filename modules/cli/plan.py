@@ -28,7 +28,7 @@ from modules.planning.by_hand import WrittenPlan
 from modules.session.request import clean_request
 from modules.team.roles import roles_of
 from modules.team.run import Chosen
-from modules.team.writing import GraphWriter, graph_text, graph_yaml, load_graph, purposes
+from modules.team.writing import GraphWriter, graph_text, graph_yaml, load_graph
 from modules.terminal.answer import plain_json
 from modules.trace.text import graph_mermaid
 
@@ -93,7 +93,7 @@ async def planned(conversation: Conversation, request: str, mode: GraphMode) -> 
     done = Planned(Chosen(ActionChosen("plan", "")))
 
     async def write_graph(inputs: DecisionInputs) -> TaskGraph | None:
-        writer = GraphWriter(inputs, mode, purposes(conversation.profile.team))
+        writer = GraphWriter(inputs, mode, conversation.profile.team)
         done.chosen = await writer.choose(conversation.model)
         return done.chosen.graph
 

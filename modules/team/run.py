@@ -47,7 +47,7 @@ from modules.team.board import Coordinator
 from modules.team.needs import AskPerson, Needs, Refused, Wanted
 from modules.team.patterns import Teamwork, estimate_by, judge_by, person_by, reviewer_by
 from modules.team.reflection import Reflection
-from modules.team.roles import Role, Team
+from modules.team.roles import GENERALIST, Role, Team
 
 FAILURE_TEXT: Final = "earlier_failure"
 """The text that tells a further try of a subtask why the one before failed."""
@@ -435,10 +435,11 @@ class TeamRun(InterruptibleRun):
             BudgetSpent: the run may use no more of its models.
         """
         subtask, asked = this.subtask, this.asked
+        is_next_another = subtask.role is None and this.role.name != GENERALIST
         try:
             model = self._model_of(this.role)
         except UserError as error:
-            return Result(False, f"the model of {this.role.name}: {error}", again=False)
+            return Result(False, f"the model of {this.role.name}: {error}", is_next_another)
         if model.traits.reads_text and subtask.expected:
             asked = f"{asked}\n\nThe result should be: {subtask.expected}"
         given = [TextInput(name, text) for name, text in this.texts.items()]
@@ -468,7 +469,9 @@ class TeamRun(InterruptibleRun):
             raise BudgetSpent(outcome.message.removeprefix(NO_ANSWER), outcome.budget)
         self._tally.failures[subtask.id] = outcome.message
         # Whoever plans the same again fails the same again, and a service that is down stays so.
-        again = outcome.status == "no_answer" and not model.traits.deterministic
+        again = is_next_another or not model.traits.deterministic
+        if outcome.status != "no_answer":
+            again = is_next_another and this.role.model is not None
         return Result(False, outcome.message, again)
 
     def _model_of(self, role: Role) -> ModelPart:
