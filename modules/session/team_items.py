@@ -30,6 +30,9 @@ from modules.session.history import TEAM, seconds_of
 ATTEMPT_OF_SUBTASK: Final = "subtask_attempt"
 """Key of the metadata under which it stands which run of the subtask it was, from 1."""
 
+ROLE: Final = "role"
+"""Key of the metadata under which it stands whose run of the subtask it was."""
+
 ENDED: Final[tuple[SubtaskState, ...]] = ("completed", "failed", "blocked", "cancelled")
 """States that a subtask stays in."""
 
@@ -101,7 +104,9 @@ def graph_outcome(run: Iterable[MemoryItem]) -> GraphOutcome | None:
             outcome = GraphOutcome(graph, *found)
         match item.metadata:
             case {"team": "RoleChosen", "subtask": str(id_), "role": str(role)}:
-                roles[id_] = role
+                before = roles.get(id_, "")
+                if role not in before.split(", "):  # a committee, or another try
+                    roles[id_] = ", ".join(filter(None, (before, role)))
             case {"team": "SubtaskChanged", "subtask": str(id_), "text": str(text)} if (
                 state := ended_state(item)
             ):

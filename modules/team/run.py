@@ -241,16 +241,18 @@ class TeamRun(InterruptibleRun):
         if self._interrupted:
             return _without_answer("interrupted", INTERRUPTED)
         self._task = asyncio.current_task()
+        asker = self._model.part()
         try:
-            chosen = await self._choose(self._model.part())
-            await emit(chosen.action)
-            if chosen.graph is None:
-                return await self._by_one_plan(emit)
-            self._is_anybodys = chosen.is_anybodys
-            self._plan(chosen.graph, is_users=chosen.is_users)
-            coordinator = self._coordinator(emit)
-            await coordinator.tell(GraphPlanned(chosen.graph, chosen.notes))
-            return await self._by_graph(chosen.graph, coordinator)
+            with asker.telling(emit):
+                chosen = await self._choose(asker)
+                await emit(chosen.action)
+                if chosen.graph is None:
+                    return await self._by_one_plan(emit)
+                self._is_anybodys = chosen.is_anybodys
+                self._plan(chosen.graph, is_users=chosen.is_users)
+                coordinator = self._coordinator(emit, asker)
+                await coordinator.tell(GraphPlanned(chosen.graph, chosen.notes))
+                return await self._by_graph(chosen.graph, coordinator, asker)
         except BudgetSpent as error:
             ended = _without_answer("no_answer", f"No answer: {sentence(str(error))}")
             return replace(ended, budget=error.budget)
@@ -273,18 +275,18 @@ class TeamRun(InterruptibleRun):
 
         return await collect(AgentLoop(context, self._clock).run(), tell)
 
-    async def _by_graph(self, graph: TaskGraph, coordinator: Coordinator) -> RunOutcome:
-        asker = self._model.part()
+    async def _by_graph(
+        self, graph: TaskGraph, coordinator: Coordinator, asker: ModelPart
+    ) -> RunOutcome:
         team, teamwork = self._team(asker, coordinator)
         if wrong := team.problems(graph):
             return _without_answer("failed", f"the graph can't run: {'; '.join(wrong)}")
         replan = None if self._settings.replan is None else self._settings.replan(asker)
         work = _Work(coordinator, teamwork, replan)
         try:
-            with asker.telling(coordinator.tell):
-                reflection = Reflection(asker, coordinator.tell)
-                outcome = await self._graph_run(graph, {}, work).run()
-                return self._outcome(await self._until_enough(outcome, reflection, work))
+            reflection = Reflection(asker, coordinator.tell)
+            outcome = await self._graph_run(graph, {}, work).run()
+            return self._outcome(await self._until_enough(outcome, reflection, work))
         except asyncio.CancelledError:
             if not self._interrupted or self._task is None or self._run_of_graph is None:
                 raise
@@ -380,11 +382,10 @@ class TeamRun(InterruptibleRun):
         await work.coordinator.tell(Replanned(last.id, reason, other))
         return other
 
-    def _coordinator(self, emit: Emit) -> Coordinator:
+    def _coordinator(self, emit: Emit, model: ModelPart) -> Coordinator:
         """Who keeps the whiteboard; asks a reviewer, then the user, where workers contradict."""
-        model, ask = self._model.part(), self._whole.parts.ask_user
         reviewer = reviewer_by(judge_by(model)) if model.traits.reads_text else None
-        asked = self._one_by_one(ask)
+        asked = self._one_by_one(self._whole.parts.ask_user)
         return Coordinator(emit, reviewer=reviewer, user=person_by(asked) if asked else None)
 
     def _team(self, model: ModelPart, coordinator: Coordinator) -> tuple[Team, Teamwork]:

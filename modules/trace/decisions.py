@@ -20,6 +20,7 @@ from core.team.whiteboard import TOPICS
 from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import Json, JsonObject
 from modules.session.history import LEAVE, MODEL_CALLS, QUESTION, SUBTASK, TEAM, runs_in
+from modules.session.team_items import ROLE
 from modules.team.needs import PERSON
 from modules.terminal.streams import printable
 from modules.trace.spans import NUMBER_MAX, begun_at, result_of, tool_of
@@ -141,7 +142,7 @@ class _Reading:
 
     def _read(self, item: MemoryItem) -> None:
         self._troubles(item)
-        whose = _text(item.metadata.get(SUBTASK))
+        whose = " ".join(filter(None, (_text(item.metadata.get(key)) for key in (SUBTASK, ROLE))))
         match item.type:
             case "tool_output" if item.tool_name == SANDBOX_STEP:
                 self._plan(item, whose)
