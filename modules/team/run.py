@@ -38,7 +38,7 @@ from core.provenance.guard import guard_of
 from core.provenance.known import Known
 from core.run.answer import INTERRUPTED, with_sources
 from core.run.execution import current_ids, working_on_part
-from core.team.graph import GraphOutcome, Subtask, TaskGraph
+from core.team.graph import GraphOutcome, Subtask, TaskGraph, is_number
 from core.team.schedule import GraphRun, Replan, Result
 from core.turn import RunOutcome, RunStatus, Step, TextInput, Usage, used_since
 from modules.model_manager import ModelManager, ModelPart
@@ -441,6 +441,10 @@ class TeamRun(InterruptibleRun):
             model = self._model_of(this.role)
         except UserError as error:
             return Result(False, f"the model of {this.role.name}: {error}", is_next_another)
+        if model.traits.reads_text and subtask.after and not subtask.references:
+            before = {id_: text for id_, text in this.texts.items() if id_ in subtask.after}
+            came = (f"{id_} = {t}" if is_number(t) else id_ for id_, t in before.items())
+            asked = f"{asked}\n\nResults of what came before: {', '.join(came)}."
         if model.traits.reads_text and subtask.expected:
             asked = f"{asked}\n\nThe result should be: {subtask.expected}"
         given = [TextInput(name, text) for name, text in this.texts.items()]

@@ -193,6 +193,19 @@ async def test_parts_run_and_what_they_give_is_a_variable_of_the_part_that_needs
     assert "The result should be: one sentence" in played.model.requests[-2].prompt
 
 
+async def test_a_part_that_only_comes_after_others_is_told_of_their_results(
+    tmp_path: Path,
+) -> None:
+    end = Subtask("end", "write a report about both", after=("first", "second"))
+    replies = by_words(first_fact=answer("12"), second_fact=answer("two"), about_both=answer("x"))
+    played = Played(tmp_path, replies)
+    outcome = await played.ask(TaskGraph("compare", (FIRST, SECOND, end)))
+    assert outcome.answer == "x"
+    asked = played.model.requests[2].prompt
+    assert "report about both\n\nResults of what came before: first = 12, second." in asked
+    assert ">>\ntwo\n<<" in asked
+
+
 async def test_a_part_is_told_nothing_of_parts_that_it_does_not_need(tmp_path: Path) -> None:
     replies = by_words(first_fact=answer("pear"), second_fact=answer("plum"), common=JOINED)
     played = Played(tmp_path, replies)
