@@ -182,7 +182,8 @@ class GraphOutcome:
         attempts: how often each was tried, of those that began.
         seconds: wall time of the last try of each that has ended.
         roles: who did each, where the team had somebody.
-        notes: what is to be known beside some of the results.
+        notes: what is to be known beside the results: by a subtask that a committee did, who
+            disagrees; by a fact of which workers say different things, what counts.
     """
 
     graph: TaskGraph

@@ -66,7 +66,8 @@ def course_told(event: CourseEvent) -> tuple[str, JsonObject] | None:
             told = {"failed": failed, "reason": reason, "graph": _graph_json(graph)}
         case BoardChanged(entry) if entry.topic != "progress":  # that, subtasks' own items tell
             wrote = "decided" if entry.topic == "decisions" else f"wrote {entry.topic},"
-            text, told = f"{entry.who} {wrote} {entry.key}: {entry.value}", asdict(entry)
+            value = entry.value or "no more"
+            text, told = f"{entry.who} {wrote} {entry.key}: {value}", asdict(entry)
         case Judged(verdict, reason):
             text, told = f"Judged as {verdict}: {reason}", asdict(event)
         case MessageSent(message) if message.kind in ("question", "answer", "verdict"):

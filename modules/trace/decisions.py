@@ -15,7 +15,6 @@ from core.base.frozen import frozen
 from core.base.text import counted, one_line, sentence
 from core.team.board import BoardEntry
 from core.team.bus import COORDINATOR
-from core.team.facts import SETTLED
 from core.team.whiteboard import TOPICS
 from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import Json, JsonObject
@@ -111,7 +110,10 @@ def board_of(run: Iterable[MemoryItem]) -> tuple[BoardEntry, ...]:
                 entry = BoardEntry(topic, key, value, who, version, item.timestamp, source)
             case _:
                 continue
-        entries[entry.topic, entry.key] = entry
+        if entry.value:
+            entries[entry.topic, entry.key] = entry
+        else:  # it was taken off
+            entries.pop((entry.topic, entry.key), None)
     return tuple(entries.values())
 
 
@@ -230,7 +232,7 @@ class _Reading:
             case {"team": "BoardChanged", "topic": topic, "key": str(key), "value": str(value)}:
                 # Other decisions on the board are of events that stand here by themselves.
                 verb = {"decisions": "settled", "blockers": "could not settle"}.get(str(topic))
-                if verb is not None and key.startswith("facts.") and value != SETTLED:
+                if verb is not None and key.startswith("facts.") and value:
                     about = [e for e in self._entries if f"facts.{e.metadata.get('key')}" == key]
                     who = f"the {_text(item.metadata.get('who'))}"
                     self._add("contradiction", item, who, f"{verb} {key}", value, about)

@@ -21,6 +21,7 @@ from core.events import (
     MessageSent,
     ModelAnswered,
     ModelAsked,
+    Notice,
     RoleChosen,
     RunFinished,
     RunStarted,
@@ -29,7 +30,7 @@ from core.events import (
     ToolCallProgress,
     ToolCallRefused,
 )
-from core.ports import ModelReply, ModelRequest
+from core.ports import AskUser, ModelReply, ModelRequest
 from core.run.execution import begin, working
 from core.session import MultiMCP
 from core.team.graph import Subtask, TaskGraph
@@ -90,6 +91,7 @@ class Played:
         judged: Sequence[str] = (ENOUGH,),
         budgets: BudgetsSection | None = None,
         base: AgentProfile | None = None,
+        ask_user: AskUser | None = None,
     ) -> None:
         def reply(request: ModelRequest) -> str | ModelReply:
             return replies(request.prompt)
@@ -113,6 +115,7 @@ class Played:
             Sandbox(),
             self._hear,
             team=TeamEntry(self._chosen, person, home),
+            ask_user=ask_user,
         )
 
     def _chosen(self, name: str) -> ModelManager:
@@ -169,6 +172,48 @@ async def test_a_team_s_board_is_kept_with_the_session_and_tells_who_contradicts
     messages = [event.message.kind for event in played.events if isinstance(event, MessageSent)]
     assert sorted(messages) == ["result", "result", "task", "task"]
     assert [run.request for run in decisions_of(items)] == ["tell of the roof"]
+
+
+async def test_a_contradiction_is_told_to_the_parts_that_follow_and_with_the_answer(
+    tmp_path: Path,
+) -> None:
+    end = Subtask("end", "describe the roof by {{first}} and {{second}}")
+    replies = by_words(
+        first_fact=FACT % "red",
+        second_fact=FACT % "blue",
+        describe_the_roof=answer("It is red."),
+    )
+    ruling = '{"best": 1, "reason": "it looked"}'
+    played = Played(tmp_path, replies, ruling=ruling)
+    graph = TaskGraph("tell of the roof", (FIRST, SECOND, end))
+    outcome = await played.ask(graph)
+    told = "the reviewer says so"
+    asked = [each.prompt for each in played.model.requests if "describe the roof" in each.prompt]
+    assert "With the request came contradictions (" in asked[0]
+    assert told in asked[0]
+    assert outcome.answer is not None
+    assert told in outcome.answer
+    assert outcome.graph is not None
+    assert told in outcome.graph.notes["roof.colour"]
+    (notice,) = [e.text for e in played.events if isinstance(e, Notice) and e.source == "team"]
+    assert notice.startswith("workers disagree about roof.colour: «")
+
+
+async def test_a_contradiction_that_no_reviewer_decides_is_asked(tmp_path: Path) -> None:
+    asked = list[str]()
+
+    async def ask(question: str) -> str:
+        asked.append(question)
+        return "2"
+
+    replies = by_words(first_fact=FACT % "red", second_fact=FACT % "blue")
+    nobody = '{"best": 0, "reason": "both may be"}'
+    played = Played(tmp_path, replies, ruling=nobody, ask_user=ask)
+    outcome = await played.ask(TaskGraph("tell of the roof", (FIRST, SECOND)))
+    (question,) = asked
+    assert question.startswith("Workers disagree about roof.colour; which number is right?")
+    assert outcome.graph is not None
+    assert outcome.graph.notes["roof.colour"].endswith("the user says so")
 
 
 JOINED = plan('return f"FINAL_ANSWER: {first} meets {second}"')
