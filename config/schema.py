@@ -504,6 +504,8 @@ class TeamSection(Section):
 
     max_parallel: Count = Field(default=8, ge=1, le=50)
     """Subtasks that run at the same time."""
+    max_parts: Count = Field(default=20, ge=1, le=200)
+    """Subtasks of one request; a graph with more is not run."""
     deadline_seconds: Seconds = 600.0
     """Of one run of one subtask."""
     ask_seconds: Seconds = 300.0

@@ -329,7 +329,7 @@ class MessageSent:
 
 @frozen
 class BoardChanged:
-    """The coordinator wrote on the whiteboard."""
+    """The coordinator wrote on the whiteboard, or took something off: then the value is empty."""
 
     entry: BoardEntry
 

@@ -74,7 +74,6 @@ from modules.session.brought import NOTHING_BROUGHT, Brought
 from modules.session.current import CurrentSession
 from modules.session.history import exchanges, leave_kept
 from modules.session.ids import check_session_id
-from modules.team.choosing import WORTH_A_LOOK_CHARACTERS
 from modules.team.entry import TeamEntry, may_have_parts
 
 INTERRUPTED_EARLY = "interrupted before a plan was written"
@@ -473,8 +472,7 @@ class Conversation:
     ) -> RequestRun:
         """What runs a request: a loop, or a run that may go in parts."""
         context, make_parts = prepared.context, prepared.make_parts
-        may_ask = by_hand.is_plain and len(context.user_input) >= WORTH_A_LOOK_CHARACTERS
-        if graph is None and not (may_ask and may_have_parts(context)):
+        if graph is None and not (by_hand.is_plain and may_have_parts(context)):
             return AgentLoop(context)
         return self._team.run(context, self.model, make_parts, graph)
 

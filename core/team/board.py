@@ -12,6 +12,7 @@ class BoardEntry:
     """What stands under a key of a topic.
 
     Attributes:
+        value: "" where it was taken off the whiteboard.
         who: whose word it is: `user`, `coordinator`, or a role.
         version: how often it was written, from 1.
         time: Unix time in seconds.

@@ -38,9 +38,6 @@ CLAIMS_MAX: Final = 20
 SAME_AGE_SECONDS: Final = 3_600.0
 """Claims of the same hour are of one age: which worker of a run ends first says nothing."""
 
-SETTLED: Final = "settled"
-"""What stands under a blocker that blocks nothing any more."""
-
 CLAIM_CHARACTERS_SHOWN: Final = 120
 
 Rule: TypeAlias = Literal["source", "newer", "majority", "reviewer", "user"]
@@ -63,6 +60,19 @@ class Settled:
 
     claim: Suggestion
     rule: Rule
+
+
+@frozen
+class Contradiction:
+    """A fact of which workers say different things.
+
+    Attributes:
+        told: what counts and why, or that nobody can say.
+        claims: who says what.
+    """
+
+    told: str
+    claims: tuple[Suggestion, ...]
 
 
 def facts_in(result: str, about: str, who: str, time: float, source: str) -> Iterator[Suggestion]:
@@ -131,7 +141,11 @@ async def _asked(arbiter: Arbiter, key: str, claims: Sequence[Suggestion]) -> in
 
 
 class Facts:
-    """Takes what workers suggest over onto the whiteboard; one worker's last claim counts."""
+    """Takes what workers suggest over onto the whiteboard; one worker's last claim counts.
+
+    Attributes:
+        contradictions: those that there are, by the keys of their facts.
+    """
 
     def __init__(
         self,
@@ -146,6 +160,7 @@ class Facts:
         self._reviewer = reviewer
         self._user = user
         self._claims: dict[str, dict[str, Suggestion]] = {}
+        self.contradictions: dict[str, Contradiction] = {}
 
     async def take_over(self) -> None:
         """Deal with all that has been suggested.
@@ -175,15 +190,20 @@ class Facts:
             if standing is not None and standing.who not in self._claims[key]:
                 said = (standing.value, standing.who, standing.time, standing.source)
                 claims.insert(0, Suggestion("facts", key, *said))
-            if standing is not None and _form(standing.value) == _form(claims[-1].value):
-                return
+            is_new = standing is None or _form(standing.value) != _form(claims[-1].value)
             if _agree(claims):
-                await self._write(claims[-1])
+                if is_new:
+                    await self._write(claims[-1])
+                self.contradictions.pop(key, None)
+                await self._writer.take_off("blockers", f"facts.{key}")
+                return
+            if not is_new and self._board.entry("blockers", f"facts.{key}") is None:
                 return
             settled = await settle(key, claims, self._reviewer, self._user)
             if settled is None:
                 told = f"nobody can say which is right: {_listed(claims)}"
                 await self._write(Suggestion("blockers", f"facts.{key}", told, COORDINATOR, 0.0))
+                self.contradictions[key] = Contradiction(told, tuple(claims))
                 return
             claim, version = settled.claim, standing.version if standing is not None else 0
             if standing is None or _form(standing.value) != _form(claim.value):
@@ -202,8 +222,8 @@ class Facts:
         name = f"facts.{key}"
         before = self._board.entry("decisions", name)
         await self._writer.write("decisions", name, told, before.version if before else 0, who)
-        if (blocker := self._board.entry("blockers", name)) is not None:
-            await self._writer.write("blockers", name, SETTLED, blocker.version)
+        await self._writer.take_off("blockers", name)
+        self.contradictions[key] = Contradiction(told, tuple(claims))
 
     async def _write(self, said: Suggestion) -> None:
         before = self._board.entry(said.topic, said.key)

@@ -8,17 +8,17 @@ a file, the offline planner), `problems` says what keeps it from running, in wor
 import json
 import keyword
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from graphlib import CycleError, TopologicalSorter
 from typing import Final, Literal, TypeAlias, TypeVar
 
 from core.base.frozen import frozen
-from core.base.text import lazy_pattern, near_names, one_line
+from core.base.text import lazy_pattern, near_names, one_line, sentence
 from core.values import Json
 
 SUBTASKS_MAX: Final = 200
-"""A larger graph is no plan that anybody could follow."""
+"""A larger graph is no plan that anybody could follow; `team.max_parts` of a profile is less."""
 
 TEXT_CHARACTERS_MAX: Final = 4_000
 """Longest description of a subtask."""
@@ -46,6 +46,9 @@ SubtaskState: TypeAlias = Literal[
     "cancelled",  # the graph ended before it did
 ]
 
+
+MayUse: TypeAlias = Callable[[str, str], bool]
+"""Whether a role may use a tool, both by their names."""
 
 _T = TypeVar("_T")
 
@@ -182,7 +185,8 @@ class GraphOutcome:
         attempts: how often each was tried, of those that began.
         seconds: wall time of the last try of each that has ended.
         roles: who did each, where the team had somebody.
-        notes: what is to be known beside some of the results.
+        notes: what is to be known beside the results: by a subtask that a committee did, who
+            disagrees; by a fact of which workers say different things, what counts.
     """
 
     graph: TaskGraph
@@ -216,12 +220,19 @@ class GraphOutcome:
 
 
 def problems(
-    graph: TaskGraph, roles: Collection[str] | None = None, tools: Collection[str] | None = None
+    graph: TaskGraph,
+    roles: Collection[str] | None = None,
+    tools: Collection[str] | None = None,
+    most: int = SUBTASKS_MAX,
 ) -> tuple[str, ...]:
     """Why the graph can't run, a sentence each; empty if it can.
 
-    `roles` and `tools` are the names that exist, None where nobody knows them yet.
+    `roles` and `tools` are the names that exist, None where nobody knows them yet. `most` parts are
+    allowed.
     """
+    if len(graph.ids) > most:
+        limit = "" if most == SUBTASKS_MAX else "; team.max_parts of the profile says so"
+        return (f"there are {len(graph.ids)} subtasks; at most {most}{limit}",)
     found = [*_wrong_parts(graph, roles, tools)]
     if not found and (cycle := _cycle(graph)) is not None:
         found.append(f"these wait for each other: {' → '.join(cycle)}")
@@ -234,9 +245,6 @@ def _wrong_parts(
     ids = graph.ids
     if not ids:
         yield "there is no subtask"
-    if len(ids) > SUBTASKS_MAX:
-        yield f"there are {len(ids)} subtasks; at most {SUBTASKS_MAX}"
-        return
     for id_ in sorted({id_ for id_ in ids if ids.count(id_) > 1}):
         yield f"two subtasks have the id {_quoted(id_)}"
     for subtask in graph.subtasks:
@@ -278,22 +286,22 @@ def _cycle(graph: TaskGraph) -> tuple[str, ...] | None:
     return None
 
 
-def joined_small_parts(graph: TaskGraph) -> tuple[TaskGraph, tuple[str, ...]]:
+def joined_small_parts(graph: TaskGraph, may_use: MayUse) -> tuple[TaskGraph, tuple[str, ...]]:
     """The graph without parts that are a single tool call, and a sentence on each that went.
 
-    Planning costs more than one call: a subtask that may use one tool, needs nothing and is needed
-    by one other joins that one, which then does both.
+    Planning costs more than one call. A subtask that may use one tool and needs nothing joins the
+    only one that needs it, which then does both. That one must need nothing else, as the two calls
+    could run at the same time; and it must be sure to have the tool.
     """
     told: list[str] = []
-    while (pair := _small_part(graph)) is not None:
+    while (pair := _small_part(graph, may_use)) is not None:
         part, user = pair
+        name = f" Call the result {part.id}." if user.references else ""
         joined = replace(
             user,
-            description=f"First {part.description.rstrip('. ')}; call this {part.id}. Then: "
-            + _REFERENCE.sub(
-                lambda found, id_=part.id: id_ if found[1] == id_ else found[0], user.description
-            ),
-            after=tuple(id_ for id_ in user.after if id_ != part.id),
+            description=f"{sentence(part.description)}{name} "
+            + _REFERENCE.sub(part.id, user.description),
+            after=(),
             tools=tuple(dict.fromkeys((*part.tools, *user.tools))) if user.tools else (),
             critical=user.critical or part.critical,
         )
@@ -303,14 +311,23 @@ def joined_small_parts(graph: TaskGraph) -> tuple[TaskGraph, tuple[str, ...]]:
     return graph, tuple(told)
 
 
-def _small_part(graph: TaskGraph) -> tuple[Subtask, Subtask] | None:
+def _small_part(graph: TaskGraph, may_use: MayUse) -> tuple[Subtask, Subtask] | None:
     for part in graph.subtasks:
         if len(part.tools) != 1 or part.dependencies or part.role is not None:
             continue
         users = [s for s in graph.subtasks if part.id in s.dependencies]
-        fields = [f for user in users for id_, f in user.references if id_ == part.id]
-        if len(users) == 1 and not any(fields):
-            return part, users[0]
+        if len(users) != 1:
+            continue
+        (user,) = users
+        if user.dependencies != (part.id,) or user.needs is not None:
+            continue
+        has_tool = (
+            bool(user.tools)  # whoever is chosen has all that are listed
+            if user.role is None
+            else all(may_use(user.role, tool) for tool in (*part.tools, *user.tools))
+        )
+        if has_tool and not any(field for _, field in user.references):
+            return part, user
     return None
 
 

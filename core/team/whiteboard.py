@@ -150,6 +150,12 @@ class BoardWriter:
         await self._emit(BoardChanged(entry))
         return entry
 
+    async def take_off(self, topic: Topic, key: str) -> None:
+        """Remove what stands under a key, if anything does."""
+        if (entry := self._entries.pop((topic, _key(key)), None)) is not None:
+            off = replace(entry, value="", who=COORDINATOR, source="", time=self._clock())
+            await self._emit(BoardChanged(off))
+
     def take_suggestions(self) -> tuple[Suggestion, ...]:
         """What workers suggest, in their order; each is given once."""
         taken = tuple(self._suggested)

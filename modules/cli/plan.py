@@ -26,9 +26,10 @@ from modules.model_manager import ModelManager
 from modules.models.offline.welcome import asks_for_help
 from modules.planning.by_hand import WrittenPlan
 from modules.session.request import clean_request
+from modules.team.choosing import parts_by_words
 from modules.team.roles import roles_of
 from modules.team.run import Chosen
-from modules.team.writing import GraphWriter, graph_text, graph_yaml, load_graph, purposes
+from modules.team.writing import GraphWriter, graph_text, graph_yaml, load_graph
 from modules.terminal.answer import plain_json
 from modules.trace.text import graph_mermaid
 
@@ -93,7 +94,7 @@ async def planned(conversation: Conversation, request: str, mode: GraphMode) -> 
     done = Planned(Chosen(ActionChosen("plan", "")))
 
     async def write_graph(inputs: DecisionInputs) -> TaskGraph | None:
-        writer = GraphWriter(inputs, mode, purposes(conversation.profile.team))
+        writer = GraphWriter(inputs, mode, conversation.profile.team)
         done.chosen = await writer.choose(conversation.model)
         return done.chosen.graph
 
@@ -101,6 +102,11 @@ async def planned(conversation: Conversation, request: str, mode: GraphMode) -> 
     outcome = await conversation.ask(request, by_hand=written)
     done.source = None if written.plan is None else written.plan.source
     done.message, done.exit_code = outcome.message, outcome.exit_code
+    if done.source is None and mode != "never" and not conversation.model.traits.reads_text:
+        graph = parts_by_words(request)
+        if done.chosen.graph is None and graph is not None:
+            action = ActionChosen("graph", "the request names its parts")
+            done.chosen = Chosen(action, graph, ("no model is connected that could do them",))
     return done
 
 

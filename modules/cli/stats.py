@@ -1,6 +1,7 @@
 """`stats`: what was asked in some days, a day a line, and how the calls of each tool went."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -16,7 +17,12 @@ from core.values import JsonObject
 from modules.cli.parser import CommandParser, command_parser, read_words, whole_number
 from modules.cli.surroundings import Options, Surroundings
 from modules.cli.trace import kept_sessions, write_page
-from modules.memory.statistics import DayStatistics, MemoryStatistics, memory_statistics
+from modules.memory.statistics import (
+    DayStatistics,
+    MemoryStatistics,
+    RoleStatistics,
+    memory_statistics,
+)
 from modules.models.serving.account import Budgets, Limit, limits_of
 from modules.models.serving.ledger import Sums
 from modules.session.kept import KeptSessions
@@ -44,8 +50,9 @@ _EIGHTHS: Final = "▏▎▍▌▋▊▉█"
 
 _HELP: Final = """\
 What was asked in the last days: requests, answers, time, tokens and cost a day, how the calls of
-each tool went, and what is spent of the profile's budgets. At most 10,000 sessions or 2 GB are
-read, those that were used last; the last line says how many, and how long it took.
+each tool went, what each role did in requests with parts, and what is spent of the profile's
+budgets. At most 10,000 sessions or 2 GB are read, those that were used last; the last line says
+how many, and how long it took.
 
 examples:
   agent.py stats
@@ -81,6 +88,7 @@ class StatsDocument(TypedDict):
     days: tuple[DayStatistics, ...]
     models: Mapping[str, Usage]
     tools: list[ToolDocument]
+    roles: list[RoleStatistics]
     sessions: int
     bytes: int
     read_seconds: float
@@ -137,6 +145,9 @@ def show_statistics(around: Surroundings) -> ExitCode:
     if found.tools:
         around.print("")
         around.print_table(_tool_rows(found.tools, around, is_narrow=is_narrow))
+    if found.roles:
+        around.print("")
+        around.print_table(_role_rows(found.roles))
     if budgets:
         around.print("")
         around.print_table([(limit.key, limit.told(sums)) for limit in budgets])
@@ -239,6 +250,22 @@ def _tool_rows(
     return [row[:4] for row in rows] if is_narrow else rows
 
 
+def _role_rows(roles: Sequence[RoleStatistics]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("role", "tries", "results", "time", "tokens", "cost")]
+    rows += (
+        (
+            one_line(each.role),
+            f"{each.tries:,}",
+            f"{each.answered:,}",
+            time_text(each.seconds),
+            _short(each.tokens),
+            f"${each.cost:.2f}",
+        )
+        for each in roles
+    )
+    return rows
+
+
 def _rough(seconds: float) -> str:
     """`34 s`, `52 min`, `12 h`."""
     if seconds < 100:
@@ -282,6 +309,7 @@ def _document(found: MemoryStatistics, around: Surroundings) -> JsonObject:
             }
             for record in found.tools
         ],
+        "roles": [replace(each, role=redact(each.role)) for each in found.roles],
         "sessions": found.sessions,
         "bytes": found.size_bytes,
         "read_seconds": round(found.read_seconds, 3),

@@ -11,10 +11,20 @@ from core.base.frozen import frozen
 from core.base.memory.session_json import MAX_FILE_BYTES
 from core.errors import StorageError
 from core.tools.record import ToolRecord
-from core.turn import MemoryItem, Usage
+from core.turn import FINAL_ANSWER, SANDBOX_STEP, MemoryItem, Usage
 from modules.memory.tool_record import ToolCalls, newest_items
-from modules.session.history import BESIDE, MAX_USAGE, runs_in, usage_of
+from modules.session.history import (
+    BESIDE,
+    MAX_USAGE,
+    SUBTASK,
+    TEAM,
+    model_calls_usage,
+    runs_in,
+    seconds_of,
+    usage_of,
+)
 from modules.session.kept import KeptSessions
+from modules.session.team_items import ROLE
 
 SESSIONS_MAX: Final = 10_000
 """So many sessions are read at most, those that were used last: about 5 s of CPU."""
@@ -51,14 +61,41 @@ class DayStatistics:
 
 
 @frozen
+class RoleStatistics:
+    """What a role did in requests that were answered in parts.
+
+    `tries` are those of subtasks that it was given, `answered` those that came to a result.
+    `seconds` are those of its plans, `tokens` and `cost` those of its own requests to models.
+    """
+
+    role: str
+    tries: int = 0
+    answered: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other: "RoleStatistics") -> "RoleStatistics":
+        """The sums of both."""
+        return RoleStatistics(
+            self.role,
+            self.tries + other.tries,
+            self.answered + other.answered,
+            round(self.seconds + other.seconds, 6),
+            self.tokens + other.tokens,
+            self.cost + other.cost,
+        )
+
+
+@frozen
 class MemoryStatistics:
     """The sums over all sessions that were read.
 
     `since` is the first day that counts. `days` are those with requests, in their order, and
-    `total` is all of them. `models` is by name, `tools` has the most used ones first. `sessions`
-    and `size_bytes` are what was read, in `read_seconds`; `older` sessions were last used before
-    `since` and not read, nor were those `beyond` the most that are. `left_out` tells by id what
-    is wrong with a session that could not be read.
+    `total` is all of them. `models` is by name, `tools` and `roles` have the most used ones first.
+    `sessions` and `size_bytes` are what was read, in `read_seconds`; `older` sessions were last
+    used before `since` and not read, nor were those `beyond` the most that are. `left_out` tells by
+    id what is wrong with a session that could not be read.
     """
 
     since: date
@@ -66,6 +103,7 @@ class MemoryStatistics:
     days: tuple[DayStatistics, ...]
     models: Mapping[str, Usage]
     tools: tuple[ToolRecord, ...]
+    roles: tuple[RoleStatistics, ...]
     sessions: int
     size_bytes: int
     read_seconds: float
@@ -117,6 +155,7 @@ class _Sums:
     days: dict[date, DayStatistics] = field(default_factory=dict[date, DayStatistics])
     models: dict[str, Usage] = field(default_factory=dict[str, Usage])
     calls: ToolCalls = field(default_factory=ToolCalls)
+    roles: dict[str, RoleStatistics] = field(default_factory=dict[str, RoleStatistics])
     left_out: dict[str, str] = field(default_factory=dict[str, str])
 
     def add(self, items: Sequence[MemoryItem], size_bytes: int) -> None:
@@ -145,6 +184,9 @@ class _Sums:
             seconds=seconds if seconds <= MAX_USAGE else 0.0,
         )
         self.calls.add(run)
+        for item in run:
+            if (done := _done_by_role(item)) is not None:
+                self.roles[done.role] = self.roles.get(done.role, RoleStatistics(done.role)) + done
 
     def _add_usage(self, used: Mapping[str, Usage], day: date) -> None:
         for name, usage in used.items():
@@ -164,6 +206,7 @@ class _Sums:
             tuple(day for _, day in sorted(self.days.items())),
             dict(sorted(self.models.items())),
             tuple(sorted(tools, key=lambda record: (-record.calls, record.tool))),
+            tuple(sorted(self.roles.values(), key=lambda each: (-each.tries, each.role))),
             self.sessions,
             self.size_bytes,
             read_seconds=0.0,
@@ -171,3 +214,17 @@ class _Sums:
             beyond=0,
             left_out=self.left_out,
         )
+
+
+def _done_by_role(item: MemoryItem) -> RoleStatistics | None:
+    """What an item tells of the work of a role; None where it tells of none."""
+    role = item.metadata.get(ROLE)
+    if not isinstance(role, str) or SUBTASK not in item.metadata:
+        return None
+    if TEAM in item.metadata:
+        return RoleStatistics(role, 1) if item.metadata[TEAM] == "RoleChosen" else None
+    used, is_plan = model_calls_usage(item), item.tool_name == SANDBOX_STEP
+    result = (item.tool_result or {}).get("result")
+    is_answer = is_plan and isinstance(result, str) and result.startswith(FINAL_ANSWER)
+    seconds = (seconds_of(item) or 0.0) if is_plan else 0.0
+    return RoleStatistics(role, 0, int(is_answer), seconds, used.tokens, used.cost)

@@ -17,6 +17,7 @@ from core.base.memory.exchanges import LEFT, UNDONE, DatedExchange, dated_exchan
 from core.base.redaction import Redactor
 from core.base.text import one_line
 from core.errors import StorageError
+from core.tools.json_schema import as_object
 from core.turn import SANDBOX_STEP, USAGE, Exchange, MemoryItem, Usage
 from core.values import JsonObject
 
@@ -182,6 +183,17 @@ def usage_of(items: Iterable[MemoryItem]) -> dict[str, Usage]:
         for name, usage in by_model.items():
             if all(0 <= figure <= MAX_USAGE for figure in astuple(usage)):
                 used[name] = used.get(name, Usage()) + usage
+    return used
+
+
+def model_calls_usage(item: MemoryItem) -> Usage:
+    """What the calls of models have used that an item tells of; what can't be read counts none."""
+    told, used = item.metadata.get(MODEL_CALLS), Usage()
+    for call in told if isinstance(told, list) else ():
+        with suppress(ValidationError):
+            by_name = _usage_reader().validate_python({"": as_object(call).get("usage")})
+            if all(0 <= figure <= MAX_USAGE for figure in astuple(by_name[""])):
+                used += by_name[""]
     return used
 
 

@@ -11,6 +11,7 @@ from typing import assert_never
 
 from config.schema import MemorySection
 from core.base.clock import Clock
+from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.errors import StorageError
 from core.events import (
@@ -69,7 +70,7 @@ from core.values import Json, JsonObject
 from modules.session.history import MODEL_CALLS, PERCEPTION, QUESTION, SUBTASK, TEAM, TRACE
 from modules.session.memory import MemoryManager
 from modules.session.records import shorten, storable
-from modules.session.team_items import ATTEMPT_OF_SUBTASK, CourseEvent, course_told
+from modules.session.team_items import ATTEMPT_OF_SUBTASK, ROLE, CourseEvent, course_told
 
 SUMMARY_CHARS = 2_000
 """Longest tool result that is kept whole with `summarize_tool_results: true`, as JSON."""
@@ -109,6 +110,15 @@ class _Run:
     step_began: float = 0.0
 
 
+@frozen
+class _Whose:
+    """A run: the request's own, or a try of a subtask by a role; a committee has several."""
+
+    subtask: str = ""
+    attempt: int = 1
+    role: str = ""
+
+
 class SessionRecorder:
     """Listens to events and keeps them as memory items; the disk is waited for in a thread.
 
@@ -136,7 +146,7 @@ class SessionRecorder:
         self._redactor = redactor if redactor is not None else Redactor(os.environ)
         self._keeps_prompts = keeps_prompts
         self._request: str | None = None
-        self._runs: dict[str, _Run] = {}  # of the request under "", of subtasks by their ids
+        self._runs: dict[_Whose, _Run] = {}
 
     def telling(self, emit: Emit) -> Emit:
         """It as a listener; its own troubles are told by `emit`, as notices."""
@@ -149,9 +159,9 @@ class SessionRecorder:
 
     async def __call__(self, event: Event) -> Notice | None:
         """Deal with one event; returns what the user should be told about memory, if anything."""
-        whose, attempt, told = _unwrapped(event)
+        whose, told = _unwrapped(event)
         is_large = isinstance(told, _LARGE_EVENTS)
-        item = None if is_large else self._part_of(whose, attempt, told)
+        item = None if is_large else self._part_of(whose, told)
         if item is None and not is_large and not isinstance(event, RunFinished):
             return None
         try:
@@ -163,28 +173,32 @@ class SessionRecorder:
 
     def _keep(self, event: Event, item: MemoryItem | None) -> None:
         """Wait for the disk. The item of an event whose values may be large is made here."""
-        whose, attempt, told = _unwrapped(event)
+        whose, told = _unwrapped(event)
         if isinstance(told, _LARGE_EVENTS):
-            item = self._part_of(whose, attempt, told)
+            item = self._part_of(whose, told)
         if item is not None:
             self._memory.add(item)
         if isinstance(event, RunFinished):
             self._memory.flush()
 
-    def _part_of(self, whose: str, attempt: int, event: Event) -> MemoryItem | None:
+    def _part_of(self, whose: "_Whose", event: Event) -> MemoryItem | None:
         """What is kept of an event, with the subtask that it belongs to."""
         item = self._item(event, whose)
-        if item is None or not whose:
+        if item is None or not whose.subtask:
             return item
-        part: JsonObject = {SUBTASK: self._clean(whose), ATTEMPT_OF_SUBTASK: attempt}
+        part: JsonObject = {
+            SUBTASK: self._clean(whose.subtask),
+            ATTEMPT_OF_SUBTASK: whose.attempt,
+            **({ROLE: self._clean(whose.role)} if whose.role else {}),
+        }
         return item.model_copy(update={"metadata": item.metadata | part})
 
-    def _item(self, event: Event, whose: str) -> MemoryItem | None:
+    def _item(self, event: Event, whose: "_Whose") -> MemoryItem | None:
         """What is kept of an event of the request's run, or of a subtask's."""
         run = self._runs.setdefault(whose, _Run())
         match event:
             case RunStarted() | Answered() | RunFinished():
-                return self._part_item(event, whose) if whose else self._run_item(event)
+                return self._part_item(event, whose) if whose.subtask else self._run_item(event)
             case ToolCallStarted() | ToolCallFinished() | ToolCallKept() | ToolCallRefused():
                 return self._call_item(event)
             case StepFinished():
@@ -229,13 +243,13 @@ class SessionRecorder:
                 assert_never(event)
 
     def _part_item(
-        self, event: RunStarted | Answered | RunFinished, whose: str
+        self, event: RunStarted | Answered | RunFinished, whose: "_Whose"
     ) -> MemoryItem | None:
         """What a subtask's run leaves: it is no request, and its result is told by the whole."""
         if isinstance(event, RunStarted):
             self._runs[whose] = _Run(step_began=self._clock())
         thought = self._told_thinking(self._runs[whose]) if isinstance(event, RunFinished) else {}
-        return self._course(f"A run of {whose} ended", thought) if thought else None
+        return self._course(f"A run of {whose.subtask} ended", thought) if thought else None
 
     def _course_item(self, event: CourseEvent) -> MemoryItem | None:
         if (told := course_told(event)) is None:
@@ -261,7 +275,7 @@ class SessionRecorder:
             case RunStarted():
                 self._request = self._clean(event.request, MAX_FIELD_CHARS)
                 now = self._clock()
-                self._runs = {"": _Run(step_began=now)}
+                self._runs = {_Whose(): _Run(step_began=now)}
                 return MemoryItem(
                     timestamp=now,
                     type="run_metadata",
@@ -365,7 +379,7 @@ class SessionRecorder:
 
     def _end_item(self, outcome: RunOutcome) -> MemoryItem | None:
         """How a run ended and what it used; nothing where `Answered` has told all there is."""
-        metadata = self._usage(outcome) | self._told_thinking(self._runs[""])
+        metadata = self._usage(outcome) | self._told_thinking(self._runs[_Whose()])
         if outcome.answer is not None:
             if not metadata:
                 return None
@@ -486,17 +500,17 @@ class SessionRecorder:
         return clean if len(text) <= limit else _shortened(text, limit, room)
 
 
-def _unwrapped(event: Event) -> tuple[str, int, Event]:
-    """Whose run an event is of, which of its tries, and the event; "" is the request's own run.
+def _unwrapped(event: Event) -> tuple[_Whose, Event]:
+    """Whose run an event is of, and the event.
 
     A subtask of a subtask has both ids, with a dot between.
     """
     ids: list[str] = []
-    attempt = 1
+    attempt, role = 1, ""
     while isinstance(event, SubtaskEvent):
         ids.append(event.subtask)
-        attempt, event = event.attempt, event.event
-    return ".".join(ids), attempt, event
+        attempt, role, event = event.attempt, event.role, event.event
+    return _Whose(".".join(ids), attempt, role), event
 
 
 def _verdict(result: ActionResult) -> str:

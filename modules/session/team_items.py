@@ -30,6 +30,9 @@ from modules.session.history import TEAM, seconds_of
 ATTEMPT_OF_SUBTASK: Final = "subtask_attempt"
 """Key of the metadata under which it stands which run of the subtask it was, from 1."""
 
+ROLE: Final = "role"
+"""Key of the metadata under which it stands whose run of the subtask it was."""
+
 ENDED: Final[tuple[SubtaskState, ...]] = ("completed", "failed", "blocked", "cancelled")
 """States that a subtask stays in."""
 
@@ -63,7 +66,8 @@ def course_told(event: CourseEvent) -> tuple[str, JsonObject] | None:
             told = {"failed": failed, "reason": reason, "graph": _graph_json(graph)}
         case BoardChanged(entry) if entry.topic != "progress":  # that, subtasks' own items tell
             wrote = "decided" if entry.topic == "decisions" else f"wrote {entry.topic},"
-            text, told = f"{entry.who} {wrote} {entry.key}: {entry.value}", asdict(entry)
+            value = entry.value or "no more"
+            text, told = f"{entry.who} {wrote} {entry.key}: {value}", asdict(entry)
         case Judged(verdict, reason):
             text, told = f"Judged as {verdict}: {reason}", asdict(event)
         case MessageSent(message) if message.kind in ("question", "answer", "verdict"):
@@ -101,7 +105,9 @@ def graph_outcome(run: Iterable[MemoryItem]) -> GraphOutcome | None:
             outcome = GraphOutcome(graph, *found)
         match item.metadata:
             case {"team": "RoleChosen", "subtask": str(id_), "role": str(role)}:
-                roles[id_] = role
+                before = roles.get(id_, "")
+                if role not in before.split(", "):  # a committee, or another try
+                    roles[id_] = ", ".join(filter(None, (before, role)))
             case {"team": "SubtaskChanged", "subtask": str(id_), "text": str(text)} if (
                 state := ended_state(item)
             ):

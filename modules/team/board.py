@@ -1,15 +1,17 @@
 """The coordinator's book-keeping: what happens in a team, written on its whiteboard."""
 
 import time
+from collections.abc import Collection
 from typing import Final
 
 from core.base.clock import Clock
-from core.base.text import listed
+from core.base.text import listed, one_line
 from core.events import (
     Emit,
     Event,
     GraphPlanned,
     Judged,
+    Notice,
     Replanned,
     RoleChosen,
     SubtaskChanged,
@@ -19,13 +21,14 @@ from core.events import (
 )
 from core.team.board import Topic
 from core.team.bus import COORDINATOR, Bus
-from core.team.facts import SETTLED, Arbiter, Facts, facts_in
+from core.team.facts import Arbiter, Contradiction, Facts, facts_in
 from core.team.whiteboard import Whiteboard
 
 WORKER: Final = "worker"
 """Who does a subtask that no role was chosen for."""
 
 SOURCES_SHOWN: Final = 5
+NOTICE_CHARACTERS: Final = 500
 
 
 class Coordinator:
@@ -57,6 +60,19 @@ class Coordinator:
         self._tools: dict[str, dict[str, None]] = {}
         self._decisions = 0
 
+    @property
+    def contradictions(self) -> dict[str, Contradiction]:
+        """What workers say different things of, by the facts' keys, and what counts."""
+        return dict(self._facts.contradictions)
+
+    def contradictions_of(self, subtasks: Collection[str]) -> str:
+        """Those in which one of these has a say, in lines; "" where there are none."""
+        return "\n".join(
+            f"{key}: {found.told}"
+            for key, found in self.contradictions.items()
+            if any(each.who.rpartition("/")[2] in subtasks for each in found.claims)
+        )
+
     async def tell(self, event: Event) -> None:
         """Tell an event, and what it means for the team; for most that is nothing.
 
@@ -85,6 +101,7 @@ class Coordinator:
             case SubtaskChanged():
                 await self._changed(event)
             case Replanned(failed, reason):
+                await self._writer.take_off("blockers", failed)
                 await self._decide(f"planned anew, because {failed} failed: {reason}")
             case Judged(verdict, reason):
                 await self._decide(f"judged {verdict.replace('_', ' ')}: {reason}", "reviewer")
@@ -98,13 +115,17 @@ class Coordinator:
         if state == "running":
             self._tools.pop(id_, None)
         elif state == "completed":
-            if self.board.entry("blockers", id_) is not None:
-                await self._write("blockers", id_, SETTLED)
+            await self._writer.take_off("blockers", id_)
             tools = [*self._tools.get(id_, ())]
             source = listed(tools[:SOURCES_SHOWN], len(tools)) if tools else ""
             for fact in facts_in(event.text, id_, f"{who}/{id_}", self._clock(), source):
                 self.board.suggest(fact)
+            before = self.contradictions
             await self._facts.take_over()
+            for key, found in self.contradictions.items():
+                if before.get(key) != found:
+                    told = f"workers disagree about {key}: {found.told}"
+                    await self._emit(Notice("team", one_line(told, NOTICE_CHARACTERS)))
         elif state == "failed":
             await self._write("blockers", id_, event.text, who)
 

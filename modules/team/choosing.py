@@ -14,6 +14,7 @@ from typing import Final
 from config.schema import GraphMode
 from core.base.text import lazy_pattern
 from core.events import ActionChosen
+from core.team.graph import Subtask, TaskGraph
 
 WORTH_A_LOOK_CHARACTERS: Final = 24
 """A shorter request has no two parts that want planning of their own."""
@@ -142,10 +143,8 @@ def _compares(least: int, things: str) -> bool:
 
 def _by_clauses(request: str, *, reads_text: bool) -> ActionChosen:
     """By tasks of their own: sentences, and what stands between "then" and "and"."""
-    clauses = [clause for clause in _CLAUSE_END.split(request) if clause and clause.strip(" .,!?")]
-    *first, last = clauses or [request]
-    joins = _JOINED.match(last) is not None and _BUILDS_ON.search(last) is None
-    own = [each for each in first if _OWN_TASK.match(each) and not _BUILDS_ON.search(each)]
+    first, last, own, joins = _clauses(request)
+    clauses = [*first, last]
     if joins and (len(own) >= PARTS_MIN or (not reads_text and _names_several(first))):
         return ActionChosen("graph", "the request joins the results of several parts at its end")
     if not joins and _OWN_TASK.match(last) and not _BUILDS_ON.search(last):
@@ -155,6 +154,28 @@ def _by_clauses(request: str, *, reads_text: bool) -> ActionChosen:
     if len(clauses) >= PARTS_MIN and any(map(_BUILDS_ON.search, clauses[1:])):
         return ActionChosen("plan", "the parts of the request build on each other")
     return NO_SIGN
+
+
+def parts_by_words(request: str) -> TaskGraph | None:
+    """The parts that a request names, and the end that joins them; None where its words show none.
+
+    Nobody has looked whether they can be done.
+    """
+    first, last, own, joins = _clauses(request.strip())
+    if not joins or len(own) < PARTS_MIN or own != first:
+        return None
+    ids = [f"part_{number}" for number in range(1, len(own) + 1)]
+    results = ", ".join(f"{{{{{id_}}}}}" for id_ in ids)
+    parts = map(Subtask, ids, (each.strip() for each in own))
+    return TaskGraph(request, (*parts, Subtask("answer", f"{last.strip()}: {results}")))
+
+
+def _clauses(request: str) -> tuple[list[str], str, list[str], bool]:
+    """All clauses but the last, the last; of the first the tasks of their own; whether it joins."""
+    clauses = [clause for clause in _CLAUSE_END.split(request) if clause and clause.strip(" .,!?")]
+    *first, last = clauses or [request]
+    own = [each for each in first if _OWN_TASK.match(each) and not _BUILDS_ON.search(each)]
+    return first, last, own, _JOINED.match(last) is not None and _BUILDS_ON.search(last) is None
 
 
 def _names_several(clauses: list[str]) -> bool:

@@ -166,6 +166,7 @@ class Teamwork:
         self._judge = judge
         self._estimate = estimate
         self._busy: list[str] = []
+        self._failed: dict[Subtask, dict[str, None]] = {}  # roles, in their order
 
     async def do(self, subtask: Subtask, asked: str, run: RunAs) -> Result:
         """Have a subtask done, which asks `asked` once its references are filled.
@@ -173,7 +174,8 @@ class Teamwork:
         Raises:
             BudgetSpent: nobody could be paid for.
         """
-        ranked = self._team.ranked(subtask, self._busy)
+        failed = self._failed.setdefault(subtask, {})
+        ranked = self._team.ranked(subtask, self._busy, failed)
         chosen = ranked[0]
         if self.section.pattern == "committee":
             if not self._team.changes_something(subtask):
@@ -183,7 +185,11 @@ class Teamwork:
         elif self.section.pattern == "bids" and subtask.role not in self._team.roles:
             chosen = await self._best_bid(ranked, subtask, asked)
         dispatcher = self._team.dispatcher_for(chosen.role, subtask)
-        return await self._work(chosen, subtask, asked, lambda role: run(role, dispatcher))
+        failed[chosen.role.name] = None  # unless it comes to something; it may be cut off
+        result = await self._work(chosen, subtask, asked, lambda role: run(role, dispatcher))
+        if result.ok:
+            del failed[chosen.role.name]
+        return result
 
     async def _work(
         self, who: Assignment, subtask: Subtask, asked: str,

@@ -2,10 +2,11 @@
 
 A role that the subtask names does it. Else those count that may use all the tools which the
 subtask lists; of these the one whose purpose shares the most words with the description; of those
-that are about equal, the one with the least to do. Where no role fits, the whole agent does it.
+that are about equal, the one with the least to do. Where no role fits, or those that fit have
+failed, the whole agent does it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -110,6 +111,15 @@ ALL_TOOLS: Final = ("*",)
 ABOUT_EQUAL: Final = 0.9
 """A score of this share of the best is as good as it: then load decides."""
 
+CLEARLY: Final = 4 / 3
+"""A role without tools that has no results of others to work on wants so much more of a score than
+any role with tools: who has to look something up must not be one that can't."""
+
+NO_TOOLS: Final = (
+    "You have no tools. Where the request and the texts at hand do not hold what it takes, "
+    "raise an error that says what is missing."
+)
+
 NEAR_TOOLS: Final = 5
 """A role that may use none of so many tools, those nearest to a subtask, can't do it."""
 
@@ -167,8 +177,9 @@ class Role:
         changed = whole if self.max_steps is None else whole.with_strategy(max_steps=self.max_steps)
         if self.name == GENERALIST:
             return changed
-        told = f"{whole.agent.description.strip()} You are a team's {self.name}. {self.purpose}"
-        agent = whole.agent.model_copy(update={"description": told.strip()})
+        told = (whole.agent.description.strip(), f"You are a team's {self.name}. {self.purpose}")
+        more = (NO_TOOLS,) if self.works_on_texts else ()
+        agent = whole.agent.model_copy(update={"description": " ".join((*told, *more)).strip()})
         persona = whole.persona if self.persona is None else self.persona
         return changed.model_copy(update={"agent": agent, "persona": persona})
 
@@ -195,6 +206,7 @@ class Team:
     def __init__(self, section: TeamSection, tools: Dispatcher) -> None:
         """Make the roles; `tools` is asked for its catalogue whenever somebody is chosen."""
         self.roles = roles_of(section)
+        self._most = section.max_parts
         self._tools = tools
         self._index = ToolIndex(
             ToolSpec("", role.name, role.purpose, {})
@@ -202,20 +214,28 @@ class Team:
             if role.name != GENERALIST
         )
 
-    def assign(self, subtask: Subtask, busy: Sequence[str] = ()) -> Assignment:
+    def assign(
+        self, subtask: Subtask, busy: Sequence[str] = (), failed: Collection[str] = ()
+    ) -> Assignment:
         """Who does the subtask; `busy` names a role for each subtask that it is at work on."""
-        return self.ranked(subtask, busy)[0]
+        return self.ranked(subtask, busy, failed)[0]
 
-    def ranked(self, subtask: Subtask, busy: Sequence[str] = ()) -> tuple[Assignment, ...]:
+    def ranked(
+        self, subtask: Subtask, busy: Sequence[str] = (), failed: Collection[str] = ()
+    ) -> tuple[Assignment, ...]:
         """All who may do the subtask, the best first; the generalist comes before who doesn't fit.
 
-        A role that the subtask names comes first, whatever it may use.
+        Who has `failed` at it fits no more. A role that the subtask names comes first, whatever it
+        may use.
         """
         fitting, rest = self._by_fit(subtask, busy)
+        rest += [each for each in fitting if each.role.name in failed]
+        fitting = [each for each in fitting if each.role.name not in failed]
         whole = self.roles[GENERALIST]
-        why = (
-            "it may do anything" if fitting or subtask.role in self.roles else "no other role fits"
-        )
+        why = "it may do anything"
+        if not fitting and subtask.role not in self.roles:
+            tried = [name for name in failed if name != GENERALIST]
+            why = f"{listed(tried, len(tried))} failed at it" if tried else "no other role fits"
         ranked = [*fitting, Assignment(whole, why, load=busy.count(GENERALIST)), *rest]
         if (named := self.roles.get(subtask.role or "")) is None:
             return tuple(ranked)
@@ -255,7 +275,7 @@ class Team:
         """
         known = self._catalog.known
         names = {name for t in known for name in (t.name, t.qualified_name, t.server)}
-        found = graphs.problems(graph, self.roles, names or None)
+        found = graphs.problems(graph, self.roles, names or None, self._most)
         return (*found, *self._without_tools(graph)) if known else found
 
     @property
@@ -277,6 +297,10 @@ class Team:
         near = {tool.name for tool in self._index.near(subtask.words, len(self.roles))}
         wanted = self._wanted(subtask)
         can = [role for role in self.roles.values() if self._can(role, subtask, wanted)]
+        if not subtask.dependencies:
+            able = (scores.get(role.name, 0.0) for role in can if not role.works_on_texts)
+            least = CLEARLY * max(able, default=0.0)
+            can = [r for r in can if not r.works_on_texts or scores.get(r.name, 0.0) > least]
         best = max((scores.get(role.name, 0.0) for role in can), default=0.0)
         fitting, rest = list[Assignment](), list[Assignment]()
         for role in can:
@@ -294,14 +318,11 @@ class Team:
         return self._catalog.search(subtask.words, NEAR_TOOLS)
 
     def _can(self, role: Role, subtask: Subtask, wanted: Sequence[ToolSpec]) -> bool:
-        """Whether a role that nobody names has what the subtask takes.
-
-        Who has no tools can work on what others found, and on nothing else.
-        """
+        """Whether a role that nobody names has what the subtask takes."""
         if role.name == GENERALIST:
             return False
         if role.works_on_texts and not subtask.tools:
-            return bool(subtask.dependencies)
+            return True
         may = [role.may_use(tool) for tool in wanted]
         return all(may) and bool(may) if subtask.tools else any(may)
 

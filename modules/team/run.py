@@ -38,7 +38,7 @@ from core.provenance.guard import guard_of
 from core.provenance.known import Known
 from core.run.answer import INTERRUPTED, with_sources
 from core.run.execution import current_ids, working_on_part
-from core.team.graph import GraphOutcome, Subtask, TaskGraph
+from core.team.graph import GraphOutcome, Subtask, TaskGraph, is_number
 from core.team.schedule import GraphRun, Replan, Result
 from core.turn import RunOutcome, RunStatus, Step, TextInput, Usage, used_since
 from modules.model_manager import ModelManager, ModelPart
@@ -47,10 +47,13 @@ from modules.team.board import Coordinator
 from modules.team.needs import AskPerson, Needs, Refused, Wanted
 from modules.team.patterns import Teamwork, estimate_by, judge_by, person_by, reviewer_by
 from modules.team.reflection import Reflection
-from modules.team.roles import Role, Team
+from modules.team.roles import GENERALIST, Role, Team
 
 FAILURE_TEXT: Final = "earlier_failure"
 """The text that tells a further try of a subtask why the one before failed."""
+
+DECIDED_TEXT: Final = "contradictions"
+"""The text that tells a subtask where those that it builds on contradict, and what counts."""
 
 NO_ANSWER: Final = "No answer: "
 """Begins what is said instead of an answer: once, also where a part said it."""
@@ -203,6 +206,8 @@ class TeamRun(InterruptibleRun):
         self._needs = Needs(self._settings.ask_person, seconds, self._asking)
         self._clock = clock
         self._trusted: frozenset[Subtask] = frozenset()
+        self._graph = TaskGraph("", ())
+        self._coordinator: Coordinator | None = None
         self._is_anybodys = False
         self._inputs: set[str] = set()
         self._run_of_graph: GraphRun | None = None
@@ -241,16 +246,18 @@ class TeamRun(InterruptibleRun):
         if self._interrupted:
             return _without_answer("interrupted", INTERRUPTED)
         self._task = asyncio.current_task()
+        asker = self._model.part()
         try:
-            chosen = await self._choose(self._model.part())
-            await emit(chosen.action)
-            if chosen.graph is None:
-                return await self._by_one_plan(emit)
-            self._is_anybodys = chosen.is_anybodys
-            self._plan(chosen.graph, is_users=chosen.is_users)
-            coordinator = self._coordinator(emit)
-            await coordinator.tell(GraphPlanned(chosen.graph, chosen.notes))
-            return await self._by_graph(chosen.graph, coordinator)
+            with asker.telling(emit):
+                chosen = await self._choose(asker)
+                await emit(chosen.action)
+                if chosen.graph is None:
+                    return await self._by_one_plan(emit)
+                self._is_anybodys = chosen.is_anybodys
+                self._plan(chosen.graph, is_users=chosen.is_users)
+                self._coordinator = coordinator = self._coordinator_of(emit, asker)
+                await coordinator.tell(GraphPlanned(chosen.graph, chosen.notes))
+                return await self._by_graph(chosen.graph, coordinator, asker)
         except BudgetSpent as error:
             ended = _without_answer("no_answer", f"No answer: {sentence(str(error))}")
             return replace(ended, budget=error.budget)
@@ -273,18 +280,18 @@ class TeamRun(InterruptibleRun):
 
         return await collect(AgentLoop(context, self._clock).run(), tell)
 
-    async def _by_graph(self, graph: TaskGraph, coordinator: Coordinator) -> RunOutcome:
-        asker = self._model.part()
+    async def _by_graph(
+        self, graph: TaskGraph, coordinator: Coordinator, asker: ModelPart
+    ) -> RunOutcome:
         team, teamwork = self._team(asker, coordinator)
         if wrong := team.problems(graph):
             return _without_answer("failed", f"the graph can't run: {'; '.join(wrong)}")
         replan = None if self._settings.replan is None else self._settings.replan(asker)
         work = _Work(coordinator, teamwork, replan)
         try:
-            with asker.telling(coordinator.tell):
-                reflection = Reflection(asker, coordinator.tell)
-                outcome = await self._graph_run(graph, {}, work).run()
-                return self._outcome(await self._until_enough(outcome, reflection, work))
+            reflection = Reflection(asker, coordinator.tell)
+            outcome = await self._graph_run(graph, {}, work).run()
+            return self._outcome(await self._until_enough(outcome, reflection, work))
         except asyncio.CancelledError:
             if not self._interrupted or self._task is None or self._run_of_graph is None:
                 raise
@@ -324,6 +331,9 @@ class TeamRun(InterruptibleRun):
             if isinstance(settled, Refused):
                 return Result(False, settled.reason, again=False)
             asked, answer = settled.put_into(wanted), settled.text if settled.is_users else ""
+        before = [id_ for id_ in self._graph.ids if subtask.id in self._graph.after(id_)]
+        if decided := work.coordinator.contradictions_of(before):
+            texts = {**texts, DECIDED_TEXT: decided}
 
         async def by(role: Role, tools: Dispatcher) -> Result:
             this = _Try(subtask, role, tools, asked, texts, attempt, answer)
@@ -380,11 +390,10 @@ class TeamRun(InterruptibleRun):
         await work.coordinator.tell(Replanned(last.id, reason, other))
         return other
 
-    def _coordinator(self, emit: Emit) -> Coordinator:
+    def _coordinator_of(self, emit: Emit, model: ModelPart) -> Coordinator:
         """Who keeps the whiteboard; asks a reviewer, then the user, where workers contradict."""
-        model, ask = self._model.part(), self._whole.parts.ask_user
         reviewer = reviewer_by(judge_by(model)) if model.traits.reads_text else None
-        asked = self._one_by_one(ask)
+        asked = self._one_by_one(self._whole.parts.ask_user)
         return Coordinator(emit, reviewer=reviewer, user=person_by(asked) if asked else None)
 
     def _team(self, model: ModelPart, coordinator: Coordinator) -> tuple[Team, Teamwork]:
@@ -407,7 +416,7 @@ class TeamRun(InterruptibleRun):
 
         What was trusted before stays so.
         """
-        known = self._known
+        self._graph, known = graph, self._known
         if self._is_anybodys:
             self._trusted = frozenset()
         elif is_users or known is None or not known.is_tainted:
@@ -435,12 +444,13 @@ class TeamRun(InterruptibleRun):
             BudgetSpent: the run may use no more of its models.
         """
         subtask, asked = this.subtask, this.asked
+        is_next_another = subtask.role is None and this.role.name != GENERALIST
         try:
             model = self._model_of(this.role)
         except UserError as error:
-            return Result(False, f"the model of {this.role.name}: {error}", again=False)
-        if model.traits.reads_text and subtask.expected:
-            asked = f"{asked}\n\nThe result should be: {subtask.expected}"
+            return Result(False, f"the model of {this.role.name}: {error}", is_next_another)
+        if model.traits.reads_text:
+            asked = _asked_in_words(this)
         given = [TextInput(name, text) for name, text in this.texts.items()]
         if (failure := self._tally.failures.get(subtask.id)) is not None:
             given.append(TextInput(FAILURE_TEXT, failure))
@@ -468,7 +478,9 @@ class TeamRun(InterruptibleRun):
             raise BudgetSpent(outcome.message.removeprefix(NO_ANSWER), outcome.budget)
         self._tally.failures[subtask.id] = outcome.message
         # Whoever plans the same again fails the same again, and a service that is down stays so.
-        again = outcome.status == "no_answer" and not model.traits.deterministic
+        again = is_next_another or not model.traits.deterministic
+        if outcome.status != "no_answer":
+            again = is_next_another and this.role.model is not None
         return Result(False, outcome.message, again)
 
     def _model_of(self, role: Role) -> ModelPart:
@@ -540,13 +552,17 @@ class TeamRun(InterruptibleRun):
 
     def _outcome(self, graph: GraphOutcome) -> RunOutcome:
         """What the whole comes to: the results that no other part needs are the answer."""
+        if self._coordinator is not None:
+            found = self._coordinator.contradictions.items()
+            graph = replace(graph, notes=graph.notes | {key: each.told for key, each in found})
         steps, wanted = tuple(self._tally.steps), self._wanted(graph.graph)
         found = [(id_, graph.results[id_]) for id_ in wanted if id_ in graph.results]
         if found and len(found) == len(wanted):
             parts = (f"**{id_}**\n\n{text}" for id_, text in found)
             answer = found[0][1] if len(found) == 1 else "\n\n".join(parts)
             noted = (f"({id_}: {note})" for id_, note in graph.notes.items())
-            answer = "\n\n".join((answer, *noted))
+            if not answer.lstrip().startswith(("{", "[")):  # JSON, for programs
+                answer = "\n\n".join((answer, *noted))
             answer = with_sources(self._without_unknown_images(answer), steps)
             whole = RunOutcome("done", answer, "", steps)
         else:
@@ -559,6 +575,18 @@ class TeamRun(InterruptibleRun):
         whole = self._whole
         guard = guard_of(whole.provenance, lambda: whole.dispatcher.catalog, whole.said)
         return answer if guard is None else guard.without_unknown_images(answer)
+
+
+def _asked_in_words(this: _Try) -> str:
+    """What a try is asked, by a model that reads texts."""
+    asked, subtask = this.asked, this.subtask
+    if subtask.after and not subtask.references:  # nothing in it speaks of them
+        before = {id_: text for id_, text in this.texts.items() if id_ in subtask.after}
+        came = (f"{id_} = {text}" if is_number(text) else id_ for id_, text in before.items())
+        asked = f"{asked}\n\nResults of what came before: {', '.join(came)}."
+    if subtask.expected:
+        asked = f"{asked}\n\nThe result should be: {subtask.expected}"
+    return asked
 
 
 def _without_answer(status: RunStatus, message: str) -> RunOutcome:

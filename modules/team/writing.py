@@ -6,8 +6,8 @@ come one after the other is no gain over a plan, and becomes one.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeVar
@@ -22,6 +22,7 @@ from core.errors import ModelUnavailable
 from core.events import ActionChosen
 from core.ports import CountingModel, DecisionInputs, ModelRequest
 from core.provenance.borders import Borders
+from core.run.chosen_tools import tools_named
 from core.team.graph import (
     TEXT_CHARACTERS_MAX,
     Subtask,
@@ -40,7 +41,7 @@ from modules.planning.prompt.past import past_text
 from modules.planning.prompt.template import load_prompt
 from modules.team.choosing import choose_action
 from modules.team.needs import AskPerson
-from modules.team.roles import GENERALIST, roles_of
+from modules.team.roles import GENERALIST, Role, roles_of
 from modules.team.run import Choose, Chosen, MakeParts, TeamRun, TeamSettings
 from modules.team.workflow import checked_workflow, load_workflow, workflow_text
 
@@ -64,7 +65,6 @@ TOOLS_CHARACTERS: Final = 12_000
 HISTORY_CHARACTERS: Final = 4_000
 
 GIVEN: Final = "Each subtask has what came with the request: "
-NO_ROLES: Final = "(there are none: null)"
 ALWAYS: Final = (
     'The user wants parts in any case: "action" is "graph", with one subtask where nothing can be '
     "divided.\n\n"
@@ -126,13 +126,7 @@ def writer_for(context: AgentContext) -> "GraphWriter":
         borders=Borders() if known is not None and known.is_tainted else None,
     )
     profile = context.agent_profile
-    return GraphWriter(inputs, profile.strategy.graph, purposes(profile.team))
-
-
-def purposes(section: TeamSection) -> dict[str, str]:
-    """What each role of the team is for, by its name; the whole agent needs none."""
-    roles = roles_of(section).values()
-    return {role.name: role.purpose for role in roles if role.name != GENERALIST}
+    return GraphWriter(inputs, profile.strategy.graph, profile.team)
 
 
 def run_in_parts(
@@ -168,12 +162,12 @@ class GraphWriter:
     Attributes:
         inputs: the request, the tools that there are, and what was said before.
         mode: `strategy.graph` of the profile.
-        roles: what each role of the team is for, by its name.
+        section: who the team is, and how many parts there may be.
     """
 
     inputs: DecisionInputs
     mode: GraphMode = "auto"
-    roles: Mapping[str, str] = field(default_factory=dict[str, str])
+    section: TeamSection = TeamSection()
 
     async def choose(self, model: CountingModel) -> Chosen:
         """How the request is answered; see `modules.team.run.Choose`.
@@ -189,9 +183,9 @@ class GraphWriter:
         if reads_text:
             return await self._by_model(model, chosen)
         graph = await asyncio.to_thread(plan_parts, self.inputs)
-        if graph is not None:
-            return Chosen(chosen, graph)
-        return Chosen(WHOLE)
+        if graph is None or len(graph.ids) > self.section.max_parts:
+            return Chosen(WHOLE)
+        return Chosen(chosen, graph)
 
     async def _by_model(self, model: CountingModel, chosen: ActionChosen) -> Chosen:
         is_always = self.mode == "always"
@@ -206,7 +200,7 @@ class GraphWriter:
         def wrong(reply: _GraphReply) -> str | None:
             if reply.action == "plan":
                 return "the user wants a graph" if is_always else None
-            return self._wrong(_graph_of(self.inputs.user_input, reply.subtasks))
+            return self._wrong(self._graph(reply))
 
         try:
             write = self._asking(model, PROMPT_PATH, _GraphReply, wrong, "history")
@@ -217,11 +211,10 @@ class GraphWriter:
         reason = one_line(reply.reason, REASON_CHARACTERS) or chosen.reason
         if reply.action == "plan":
             return Chosen(ActionChosen("plan", reason))
-        graph = _graph_of(self.inputs.user_input, reply.subtasks)
-        graph, notes = joined_small_parts(graph)
+        graph, notes = joined_small_parts(self._graph(reply), self._may_use)
         if not is_always and _is_in_order(graph):
             return Chosen(IN_ORDER)
-        return Chosen(ActionChosen("graph", reason), graph, notes)
+        return Chosen(ActionChosen("graph", reason), graph, (*self._mended(reply), *notes))
 
     def replan(self, model: CountingModel) -> Replan:
         """What finds another way with this model; see `core.team.schedule.Replan`."""
@@ -258,7 +251,7 @@ class GraphWriter:
         }
 
         def whole(reply: _OtherWay) -> TaskGraph:
-            return TaskGraph(graph.goal, (*kept, *(each.subtask for each in reply.subtasks)))
+            return TaskGraph(graph.goal, (*kept, *self._graph(reply).subtasks))
 
         def wrong(reply: _OtherWay) -> str | None:
             if not reply.subtasks:
@@ -284,8 +277,9 @@ class GraphWriter:
     @property
     def _told(self) -> dict[str, str]:
         """What both prompts tell of the team."""
-        roles = "\n".join(f"- {name}: {purpose}" for name, purpose in self.roles.items())
-        return {"roles": roles or NO_ROLES, "tools": _tools_text(self.inputs.tools)}
+        others = (role for role in self._roles.values() if role.name != GENERALIST)
+        roles = "\n".join(f"- {role.name}: {role.purpose}" for role in others)
+        return {"roles": roles, "tools": _tools_text(self.inputs.tools)}
 
     def _asking(
         self,
@@ -307,7 +301,36 @@ class GraphWriter:
 
     def _wrong(self, graph: TaskGraph) -> str | None:
         """What keeps a graph from running, as one sentence."""
-        return "; ".join(problems(graph, self.roles, _tool_names(self.inputs.tools))) or None
+        names, most = _tool_names(self.inputs.tools), self.section.max_parts
+        return "; ".join(problems(graph, self._roles, names, most)) or None
+
+    def _graph(self, reply: _OtherWay) -> TaskGraph:
+        """What a model wrote, with the names of tools as they are."""
+        parts = (each.subtask for each in reply.subtasks)
+        mended = (replace(part, tools=tuple(map(self._tool, part.tools))) for part in parts)
+        return TaskGraph(self.inputs.user_input, tuple(mended))
+
+    def _tool(self, name: str) -> str:
+        """The name of a tool; behind a server that has none of that name, where one other has."""
+        bare = name.rpartition(".")[2]
+        tools = self.inputs.tools
+        tool = None if tools_named(name, tools) else tools.lookup(bare)
+        return name if tool is None else tool.qualified_name
+
+    def _mended(self, reply: _OtherWay) -> tuple[str, ...]:
+        names = dict.fromkeys(name for part in reply.subtasks for name in part.tools)
+        return tuple(
+            f"{name} is read as {meant}" for name in names if (meant := self._tool(name)) != name
+        )
+
+    @property
+    def _roles(self) -> Mapping[str, Role]:
+        return roles_of(self.section)
+
+    def _may_use(self, role: str, tool: str) -> bool:
+        """Whether a role may use all that the name of a tool means."""
+        meant = tools_named(tool, self.inputs.tools)
+        return role in self._roles and all(map(self._roles[role].may_use, meant))
 
 
 def graph_yaml(graph: TaskGraph) -> str:
@@ -343,10 +366,6 @@ def graph_text(graph: TaskGraph) -> str:
         asked = one_line(subtask.description, SHOWN_CHARACTERS)
         lines.append(f"{subtask.id}{who}{after}: {asked}")
     return "\n".join(lines)
-
-
-def _graph_of(goal: str, subtasks: Sequence[_SubtaskReply]) -> TaskGraph:
-    return TaskGraph(goal, tuple(each.subtask for each in subtasks))
 
 
 def _is_in_order(graph: TaskGraph) -> bool:

@@ -132,7 +132,7 @@ def _team_lines(event: Event) -> Lines:
         case MessageSent(said):
             told = f"{said.sender} to {said.receiver or 'all'}: {said.kind} {said.text}"
         case BoardChanged(entry):
-            told = f"{entry.who} notes {entry.topic}: {entry.key} = {entry.value}"
+            told = f"{entry.who} notes {entry.topic}: {entry.key} = {entry.value or 'no more'}"
         case Judged(verdict, reason):
             told = f"the result is judged: {verdict.replace('_', ' ')}: {reason}"
         case _:

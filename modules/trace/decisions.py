@@ -15,11 +15,11 @@ from core.base.frozen import frozen
 from core.base.text import counted, one_line, sentence
 from core.team.board import BoardEntry
 from core.team.bus import COORDINATOR
-from core.team.facts import SETTLED
 from core.team.whiteboard import TOPICS
 from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import Json, JsonObject
 from modules.session.history import LEAVE, MODEL_CALLS, QUESTION, SUBTASK, TEAM, runs_in
+from modules.session.team_items import ROLE
 from modules.team.needs import PERSON
 from modules.terminal.streams import printable
 from modules.trace.spans import NUMBER_MAX, begun_at, result_of, tool_of
@@ -110,7 +110,10 @@ def board_of(run: Iterable[MemoryItem]) -> tuple[BoardEntry, ...]:
                 entry = BoardEntry(topic, key, value, who, version, item.timestamp, source)
             case _:
                 continue
-        entries[entry.topic, entry.key] = entry
+        if entry.value:
+            entries[entry.topic, entry.key] = entry
+        else:  # it was taken off
+            entries.pop((entry.topic, entry.key), None)
     return tuple(entries.values())
 
 
@@ -141,7 +144,7 @@ class _Reading:
 
     def _read(self, item: MemoryItem) -> None:
         self._troubles(item)
-        whose = _text(item.metadata.get(SUBTASK))
+        whose = " ".join(filter(None, (_text(item.metadata.get(key)) for key in (SUBTASK, ROLE))))
         match item.type:
             case "tool_output" if item.tool_name == SANDBOX_STEP:
                 self._plan(item, whose)
@@ -229,7 +232,7 @@ class _Reading:
             case {"team": "BoardChanged", "topic": topic, "key": str(key), "value": str(value)}:
                 # Other decisions on the board are of events that stand here by themselves.
                 verb = {"decisions": "settled", "blockers": "could not settle"}.get(str(topic))
-                if verb is not None and key.startswith("facts.") and value != SETTLED:
+                if verb is not None and key.startswith("facts.") and value:
                     about = [e for e in self._entries if f"facts.{e.metadata.get('key')}" == key]
                     who = f"the {_text(item.metadata.get('who'))}"
                     self._add("contradiction", item, who, f"{verb} {key}", value, about)

@@ -20,7 +20,7 @@ from core.team.graph import GraphOutcome, SubtaskState
 from core.turn import SANDBOX_STEP, MemoryItem
 from core.values import Json, JsonObject
 from modules.session.history import MODEL_CALLS, PERCEPTION, QUESTION, SUBTASK, TEAM, TRACE, runs_in
-from modules.session.team_items import ATTEMPT_OF_SUBTASK, ended_state, graph_outcome
+from modules.session.team_items import ATTEMPT_OF_SUBTASK, ROLE, ended_state, graph_outcome
 from modules.terminal.answer import SCHEMA_VERSION, plain_json
 
 SpanKind: TypeAlias = Literal[
@@ -171,8 +171,26 @@ def _parts(items: Sequence[MemoryItem], ended_at: float) -> Iterator[Span]:
             by_id.setdefault(id_, []).append(item)
     for id_, own in by_id.items():
         course = [item for item in own if TEAM in item.metadata]
-        children = _spans([item for item in own if TEAM not in item.metadata], ended_at)
+        by_role: dict[str, list[MemoryItem]] = {}
+        for item in own:
+            if TEAM not in item.metadata:
+                by_role.setdefault(_text(item.metadata.get(ROLE)) or "", []).append(item)
+        if len(by_role) > 1:  # a committee, or another role after a failure
+            children = [_member(role, items, ended_at) for role, items in by_role.items()]
+        else:
+            children = _spans([item for items in by_role.values() for item in items], ended_at)
         yield _part(id_, course, children, outcome, ended_at)
+
+
+def _member(role: str, items: Sequence[MemoryItem], ended_at: float) -> Span:
+    """What one of several roles did for a subtask."""
+    children = _spans(items, ended_at)
+    began = min((child.started_at for child in children), default=ended_at)
+    ended = max((child.ended_at for child in children), default=ended_at)
+    plans = [child for child in children if child.kind == "plan"]
+    state, note = (plans[-1].state, plans[-1].note) if plans else ("open", "")
+    seconds = round(max(0.0, ended - began), 6)
+    return _summed(Span("subtask", role or "worker", began, seconds, state, note), children)
 
 
 def _part(

@@ -111,6 +111,13 @@ table("Tools", [["tool", ""], ["calls", ""], ["failed", ""], ["median", ""], ["9
       tool.failed.toLocaleString("en"), milliseconds(tool.median_seconds), milliseconds(tool.p95_seconds),
       tool.last_used, cut(tool.last_failure, 300)];
   }));
+if (data.roles.length) {
+  table("Roles", [["role", ""], ["tries", ""], ["results", ""], ["time", ""], ["tokens", ""], ["cost", ""]],
+    data.roles.map(function (role) {
+      return [cut(role.role, 200), role.tries.toLocaleString("en"), role.answered.toLocaleString("en"), timeText(role.seconds),
+        role.tokens.toLocaleString("en"), costText(role.cost)];
+    }));
+}
 table("Models", [["model", ""], ["calls", ""], ["tokens read", ""], ["written", ""], ["cost", ""]],
   Object.entries(data.models).map(function (pair) {
     const used = pair[1];

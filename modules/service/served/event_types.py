@@ -199,7 +199,7 @@ class WorkflowJudged(EventBase):
 
 
 class WorkflowBoard(EventBase):
-    """The coordinator wrote on the whiteboard."""
+    """The coordinator wrote on the whiteboard, or took something off: then the text is empty."""
 
     topic: str
     key: str

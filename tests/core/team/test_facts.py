@@ -186,11 +186,26 @@ async def test_what_nobody_can_settle_is_a_blocker_until_somebody_can() -> None:
     assert [entry.value for entry in board.view("user") if entry.topic == "facts"] == ["3"]
     board.suggest(claim("12", "c"))
     await facts.take_over()
-    fact, blocker = board.entry("facts", "months"), board.entry("blockers", "facts.months")
+    fact = board.entry("facts", "months")
     assert fact is not None
     assert fact.value == "12"
-    assert blocker is not None
-    assert blocker.value == "settled"
+    assert board.entry("blockers", "facts.months") is None
+    (found,) = facts.contradictions.values()
+    assert found.told == "«12» (c), not «3» (a): most workers say so"
+
+
+@pytest.mark.parametrize("more", [claim("3", "c"), claim("3", "b")])
+async def test_a_blocker_leaves_also_where_what_stood_there_was_right(more: Suggestion) -> None:
+    told, board, _, facts = written()
+    for each in (claim("3", "a"), claim("12", "b")):
+        board.suggest(each)
+    await facts.take_over()
+    assert board.entry("blockers", "facts.months") is not None
+    board.suggest(more)
+    await facts.take_over()
+    assert board.entry("blockers", "facts.months") is None
+    off = [entry for entry in told.entries if entry.topic == "blockers"][-1]
+    assert (off.key, off.value) == ("facts.months", "")
 
 
 async def test_who_decided_stands_in_the_decision() -> None:

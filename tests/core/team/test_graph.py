@@ -80,31 +80,60 @@ def test_tools_are_not_looked_for_where_nobody_knows_them() -> None:
     assert problems(graph(replace(subtask("a"), tools=("math.add",)))) == ()
 
 
-def test_a_single_call_is_done_by_the_one_that_uses_it() -> None:
-    written = graph(
-        Subtask("sum", "add 5 and 7.", tools=("math.add",)),
-        Subtask("page", "read the page", role="researcher", tools=("web.fetch",)),
-        Subtask("report", "write about {{sum}} and {{page}}", after=("sum",)),
-    )
-    joined, told = joined_small_parts(written)
+SUM = Subtask("sum", "add 5 and 7", tools=("math.add",))
+
+
+def may_use(role: str, tool: str) -> bool:
+    return (role, tool) != ("writer", "math.add")
+
+
+def joined(*subtasks: Subtask) -> TaskGraph:
+    return joined_small_parts(graph(*subtasks), may_use)[0]
+
+
+def test_a_single_call_is_done_by_the_one_that_uses_it_and_both_read_as_one_text() -> None:
+    page = Subtask("page", "read the page", role="researcher", tools=("web.fetch",))
+    report = Subtask("report", "write about {{sum}}", tools=("web.fetch",), after=("sum",))
+    found, told = joined_small_parts(graph(SUM, page, report), may_use)
     assert told == ("sum is a single call, and is done in report",)
-    assert joined.ids == ("page", "report")
-    report = joined["report"]
-    assert (
-        report.description == "First add 5 and 7; call this sum. Then: write about sum and {{page}}"
-    )
-    assert report.dependencies == ("page",)
-    assert report.tools == ()
-    assert problems(joined, roles=("researcher",)) == ()
+    assert found.ids == ("page", "report")
+    both = found["report"]
+    assert both.description == "add 5 and 7. Call the result sum. write about sum"
+    assert both.dependencies == ()
+    assert both.tools == ("math.add", "web.fetch")
+    after = Subtask("report", "Write a report.", role="researcher", after=("sum",))
+    assert joined(SUM, after)["report"].description == "add 5 and 7. Write a report."
+
+
+def test_a_part_joins_no_role_that_may_not_use_its_tool() -> None:
+    for role, ids in (("writer", ("sum", "text")), ("analyst", ("text",))):
+        assert joined(SUM, Subtask("text", "write about {{sum}}", role=role)).ids == ids
+
+
+def test_a_part_joins_nobody_of_whom_it_is_not_known_that_they_have_its_tool() -> None:
+    written = (SUM, Subtask("text", "write a report about {{sum}}"))
+    assert joined(*written).subtasks == written
+
+
+def test_parts_that_run_side_by_side_are_not_joined() -> None:
+    product = Subtask("product", "multiply 5 and 7", tools=("math.multiply",))
+    tools = ("math.add", "math.multiply")
+    written = (SUM, product, Subtask("text", "compare {{sum}} and {{product}}", tools=tools))
+    assert joined(*written).subtasks == written
 
 
 def test_a_part_that_two_use_stays() -> None:
-    written = graph(
-        Subtask("sum", "add 5 and 7", tools=("math.add",)),
-        subtask("a", "double {{sum}}"),
-        subtask("b", "halve {{sum}}"),
+    written = (
+        SUM,
+        Subtask("a", "double {{sum}}", tools=("math.add",)),
+        Subtask("b", "halve {{sum}}", tools=("math.add",)),
     )
-    assert joined_small_parts(written) == (written, ())
+    assert joined(*written).subtasks == written
+
+
+def test_a_graph_with_more_parts_than_the_profile_allows_is_told_so() -> None:
+    (told,) = problems(graph(subtask("a"), subtask("b")), most=1)
+    assert told == "there are 2 subtasks; at most 1; team.max_parts of the profile says so"
 
 
 def test_numbers_stand_in_the_request_and_all_else_goes_along_as_text() -> None:

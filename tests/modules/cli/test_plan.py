@@ -63,6 +63,13 @@ def test_what_cannot_be_planned_is_told(hand: Hand) -> None:
     assert err
 
 
+def test_the_parts_that_a_request_names_are_shown_without_a_model_too(hand: Hand) -> None:
+    code, out, err = offline(hand, "research A, research B, write a report about both")
+    assert code == ExitCode.ANSWERED
+    assert out.splitlines()[:2] == ["part_1: research A", "part_2: research B"]
+    assert "no model is connected that could do them" in err
+
+
 def test_json_holds_either(hand: Hand) -> None:
     hand.write_profile(entry("sums"))
     found = hand.object("plan", "--model", "offline", SUMS)

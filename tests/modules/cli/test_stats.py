@@ -93,6 +93,7 @@ def test_all_sessions_are_summed_a_day_at_a_time(sessions: Hand) -> None:
     found = sessions.object("stats", *ALL)
     assert list(jsonschema_rs.validator_for(SCHEMAS["stats"]()).iter_errors(found)) == []
     tools = found.pop("tools")
+    assert found.pop("roles") == []
     seconds = found.pop("read_seconds")
     since = found.pop("since")
     assert isinstance(seconds, float)

@@ -59,8 +59,6 @@ async def test_a_run_of_a_team_stands_on_the_board() -> None:
         "progress",
         "  ours: completed (analyst, version 2)",
         "  theirs: completed (writer, version 4)",
-        "blockers",
-        "  theirs: settled (coordinator, version 2)",
         "decisions",
         "  1: planned anew, because theirs failed: no such page (coordinator)",
         "  facts.lease.months: «3» (analyst/ours), not «12» (writer/theirs): "
@@ -87,3 +85,18 @@ async def test_what_follows_from_a_subtask_s_end_is_told_before_it_and_else_behi
     assert [type(event).__name__ for event in told.events] == [
         "GraphPlanned", "BoardChanged", "BoardChanged", "SubtaskChanged",
     ]  # fmt: skip
+
+
+async def test_workers_who_contradict_are_told_to_the_user_once() -> None:
+    told, coordinator = await noted(
+        GraphPlanned(GRAPH),
+        changed(OURS, "completed", '{"lease": {"months": 3}}'),
+        changed(THEIRS, "completed", '{"lease": {"months": 12}}'),
+        changed(Subtask("last", "join"), "completed", "{}"),
+    )
+    line = "nobody can say which is right: «3» (worker/ours) and «12» (writer/theirs)"
+    assert [event.text for event in told.events if isinstance(event, Notice)] == [
+        f"workers disagree about lease.months: {line}"
+    ]
+    assert coordinator.contradictions_of(["theirs"]) == f"lease.months: {line}"
+    assert coordinator.contradictions_of(["last"]) == ""

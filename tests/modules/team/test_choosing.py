@@ -5,7 +5,7 @@ import time
 import pytest
 
 from config.schema import GraphMode
-from modules.team.choosing import choose_action
+from modules.team.choosing import choose_action, parts_by_words
 
 INDEPENDENT = (
     "compare our lease terms with three competitors' pages and write a summary with a table",
@@ -86,6 +86,17 @@ def test_one_part_and_steps_that_build_on_each_other_are_one_plan(
     request_: str, reads_text: bool
 ) -> None:
     assert chosen(request_, reads_text=reads_text) == "plan"
+
+
+def test_the_parts_that_a_request_names_are_found_by_its_words() -> None:
+    found = parts_by_words("research A, research B, write a report about both")
+    assert found is not None
+    assert [(each.id, each.description, each.dependencies) for each in found.subtasks] == [
+        ("part_1", "research A", ()),
+        ("part_2", "research B", ()),
+        ("answer", "write a report about both: {{part_1}}, {{part_2}}", ("part_1", "part_2")),
+    ]
+    assert not any(map(parts_by_words, ONE_PLAN))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -159,8 +160,26 @@ async def test_who_failed_is_not_busy_any_more() -> None:
     task = Subtask("t", "translate it to French")
     with pytest.raises(RuntimeError):
         await crew.do(gives({"one": RuntimeError("bug")}), task)
-    assert (await crew.do(gives({"one": Result(False, "no")}), task)).text == "no"
-    assert crew.of("failure") == [("one", "no")]
+    assert (await crew.do(gives({"two": Result(False, "no")}), task)).text == "no"
+    assert crew.of("failure") == [("two", "no")]
+
+
+async def test_after_a_failure_another_role_is_tried_and_at_last_the_whole_agent() -> None:
+    crew = Crew(TeamSection())
+    no = Result(False, "no")
+    tries = ("researcher", "retriever", GENERALIST, GENERALIST)
+    for _ in tries:
+        await crew.do(gives(dict.fromkeys(tries, no)))
+    assert tuple(crew.roles) == tries
+    assert crew.chosen[-1].reason == "researcher, retriever failed at it"
+
+
+async def test_a_role_that_the_subtask_names_keeps_it() -> None:
+    crew = Crew(TeamSection())
+    named = replace(FACTS, role="writer")
+    for _ in range(2):
+        await crew.do(gives({"writer": Result(False, "no")}), named)
+    assert crew.roles == ["writer", "writer"]
 
 
 # The committee.

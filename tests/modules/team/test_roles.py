@@ -6,7 +6,7 @@ from config.schema import PRESET_ROLES, PersonaSection, RoleEntry, TeamSection
 from core.errors import CallRefused
 from core.team.graph import Subtask, TaskGraph
 from core.team.schedule import DEADLINE_SECONDS, MAX_PARALLEL
-from modules.team.roles import GENERALIST, PRESETS, Role, Team, roles_of
+from modules.team.roles import GENERALIST, NO_TOOLS, PRESETS, Role, Team, roles_of
 from tests.doubles import FakeDispatcher, profile, text_result, tool
 
 BUNDLED = (
@@ -89,9 +89,49 @@ def test_words_that_are_about_tools_of_others_leave_it_to_the_whole_agent() -> N
     assert team().assign(task).role.name == GENERALIST
 
 
-def test_who_has_no_tools_works_on_what_others_found_and_on_nothing_else() -> None:
-    assert chosen("write a summary of {{facts}} with a table") == "writer"
-    assert chosen("write a summary of the news with a table") != "writer"
+OWN = TeamSection(
+    roles={
+        "translator": RoleEntry(
+            purpose="Translates texts between English, French and German.", tools=()
+        ),
+        "haiku_poet": RoleEntry(purpose="Writes haiku: poems of three lines.", tools=()),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("description", "role"),
+    [
+        ("Translate 'good morning' into French", "translator"),
+        ("write a haiku about the sea", "haiku_poet"),
+        ("Write a letter to the landlord about the broken heating", "writer"),
+        ("analyze the sentiment of this review: the food was cold", "analyzer"),
+        ("Write a Python program that sorts a list of names", "coder"),
+        ("Rewrite the question 'why is the sky blue' into search queries", "query_rewriter"),
+    ],
+)
+def test_a_role_is_chosen_by_what_it_is_for_with_tools_or_without(
+    description: str, role: str
+) -> None:
+    assert team(OWN).assign(Subtask("x", description)).role.name == role
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "Find the sales figures in the documents and write a report",
+        "search the stored documents for the notice period and write a letter about it",
+        "sum the numbers from 1 to 10 and write a report",
+    ],
+)
+def test_who_has_no_tools_does_not_get_what_has_to_be_looked_up_first(description: str) -> None:
+    assert not team(OWN).assign(Subtask("x", description)).role.works_on_texts
+
+
+def test_who_failed_fits_no_more() -> None:
+    task = Subtask("x", "find three facts about Oslo")
+    found = team().assign(task, failed=["researcher"])
+    assert (found.role.name, found.reason) == (GENERALIST, "researcher failed at it")
 
 
 def test_the_name_of_another_subtask_is_no_word_of_the_description() -> None:
@@ -173,7 +213,7 @@ def test_a_role_works_by_the_profile_with_words_and_steps_of_its_own() -> None:
     own = role.profile(whole)
     assert own.persona == persona
     assert own.strategy.max_steps == 2
-    assert own.agent.description == "You are a team's judge. Judges."
+    assert own.agent.description == f"You are a team's judge. Judges. {NO_TOOLS}"
     assert Role(GENERALIST, "All.").profile(whole) == whole
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from config.schema import BudgetsSection, RoleEntry, SecuritySection, TeamSection
+from config.schema import AgentProfile, BudgetsSection, RoleEntry, SecuritySection, TeamSection
 from config.servers import ServerSpec
 from config.settings import ROOT, Places
 from core.dispatch.known_tools import ToolCache
@@ -21,6 +21,7 @@ from core.events import (
     MessageSent,
     ModelAnswered,
     ModelAsked,
+    Notice,
     RoleChosen,
     RunFinished,
     RunStarted,
@@ -29,7 +30,7 @@ from core.events import (
     ToolCallProgress,
     ToolCallRefused,
 )
-from core.ports import ModelReply, ModelRequest
+from core.ports import AskUser, ModelReply, ModelRequest
 from core.run.execution import begin, working
 from core.session import MultiMCP
 from core.team.graph import Subtask, TaskGraph
@@ -37,13 +38,16 @@ from core.tools.spec import ToolSpec
 from core.turn import RunOutcome, Usage
 from core.values import JsonObject
 from modules.conversation import Conversation
+from modules.memory.statistics import memory_statistics
 from modules.model_manager import ModelManager
 from modules.models.scripted import PacedReply, ScriptedModel
 from modules.models.serving.budget import RunLimits
 from modules.sandbox import Sandbox
+from modules.session.kept import KeptSessions
 from modules.team.entry import TeamEntry
 from modules.team.needs import AskPerson
 from modules.trace.decisions import board_of, decisions_of
+from modules.trace.spans import runs_of
 from tests.core.dispatch.fixture_servers import server
 from tests.doubles import profile
 
@@ -86,6 +90,8 @@ class Played:
         ruling: str = "",
         judged: Sequence[str] = (ENOUGH,),
         budgets: BudgetsSection | None = None,
+        base: AgentProfile | None = None,
+        ask_user: AskUser | None = None,
     ) -> None:
         def reply(request: ModelRequest) -> str | ModelReply:
             return replies(request.prompt)
@@ -96,7 +102,7 @@ class Played:
         text = [*([ruling] if ruling else []), *judged]
         self.model = ScriptedModel({"decision": [*paced, *([reply] * calls)], "text": text})
         self.talk = Conversation(
-            profile().model_copy(
+            (base or profile()).model_copy(
                 update={
                     "team": team or TeamSection(),
                     "budgets": budgets or BudgetsSection(),
@@ -109,6 +115,7 @@ class Played:
             Sandbox(),
             self._hear,
             team=TeamEntry(self._chosen, person, home),
+            ask_user=ask_user,
         )
 
     def _chosen(self, name: str) -> ModelManager:
@@ -167,6 +174,48 @@ async def test_a_team_s_board_is_kept_with_the_session_and_tells_who_contradicts
     assert [run.request for run in decisions_of(items)] == ["tell of the roof"]
 
 
+async def test_a_contradiction_is_told_to_the_parts_that_follow_and_with_the_answer(
+    tmp_path: Path,
+) -> None:
+    end = Subtask("end", "describe the roof by {{first}} and {{second}}")
+    replies = by_words(
+        first_fact=FACT % "red",
+        second_fact=FACT % "blue",
+        describe_the_roof=answer("It is red."),
+    )
+    ruling = '{"best": 1, "reason": "it looked"}'
+    played = Played(tmp_path, replies, ruling=ruling)
+    graph = TaskGraph("tell of the roof", (FIRST, SECOND, end))
+    outcome = await played.ask(graph)
+    told = "the reviewer says so"
+    asked = [each.prompt for each in played.model.requests if "describe the roof" in each.prompt]
+    assert "With the request came contradictions (" in asked[0]
+    assert told in asked[0]
+    assert outcome.answer is not None
+    assert told in outcome.answer
+    assert outcome.graph is not None
+    assert told in outcome.graph.notes["roof.colour"]
+    (notice,) = [e.text for e in played.events if isinstance(e, Notice) and e.source == "team"]
+    assert notice.startswith("workers disagree about roof.colour: «")
+
+
+async def test_a_contradiction_that_no_reviewer_decides_is_asked(tmp_path: Path) -> None:
+    asked = list[str]()
+
+    async def ask(question: str) -> str:
+        asked.append(question)
+        return "2"
+
+    replies = by_words(first_fact=FACT % "red", second_fact=FACT % "blue")
+    nobody = '{"best": 0, "reason": "both may be"}'
+    played = Played(tmp_path, replies, ruling=nobody, ask_user=ask)
+    outcome = await played.ask(TaskGraph("tell of the roof", (FIRST, SECOND)))
+    (question,) = asked
+    assert question.startswith("Workers disagree about roof.colour; which number is right?")
+    assert outcome.graph is not None
+    assert outcome.graph.notes["roof.colour"].endswith("the user says so")
+
+
 JOINED = plan('return f"FINAL_ANSWER: {first} meets {second}"')
 
 
@@ -187,6 +236,19 @@ async def test_parts_run_and_what_they_give_is_a_variable_of_the_part_that_needs
     told = played.of(SubtaskEvent)
     assert {event.subtask for event in told if isinstance(event, SubtaskEvent)} == {*GRAPH.ids}
     assert "The result should be: one sentence" in played.model.requests[-2].prompt
+
+
+async def test_a_part_that_only_comes_after_others_is_told_of_their_results(
+    tmp_path: Path,
+) -> None:
+    end = Subtask("end", "write a report about both", after=("first", "second"))
+    replies = by_words(first_fact=answer("12"), second_fact=answer("two"), about_both=answer("x"))
+    played = Played(tmp_path, replies)
+    outcome = await played.ask(TaskGraph("compare", (FIRST, SECOND, end)))
+    assert outcome.answer == "x"
+    asked = played.model.requests[2].prompt
+    assert "report about both\n\nResults of what came before: first = 12, second." in asked
+    assert ">>\ntwo\n<<" in asked
 
 
 async def test_a_part_is_told_nothing_of_parts_that_it_does_not_need(tmp_path: Path) -> None:
@@ -364,6 +426,65 @@ async def test_a_committee_votes_and_the_answer_says_who_disagrees(tmp_path: Pat
     assert outcome.graph is not None
     assert outcome.graph.roles == {"first": "ann, bob, generalist"}
     assert outcome.usage.model_calls == 4
+
+
+async def test_a_committee_s_members_have_names_in_the_trace_and_figures_in_statistics(
+    tmp_path: Path,
+) -> None:
+    roles = {name: RoleEntry(purpose="Knows the first fact to find.") for name in ("ann", "bob")}
+
+    def replies(prompt: str) -> ModelReply:
+        body = plan("return nothing") if "a team's bob" in prompt else answer("42")
+        return ModelReply(body, Usage(model_calls=1, input_tokens=60))
+
+    section = TeamSection(pattern="committee", roles=roles)
+    played = Played(tmp_path, replies, team=section, calls=40)
+    await played.ask(TaskGraph("one", (FIRST,)))
+    (run,) = runs_of(await played.talk.session.load())
+    (part,) = [span for span in run.children if span.kind == "subtask"]
+    assert part.name == "first · ann, bob, generalist"
+    members = {each.name: each for each in part.children}
+    assert {name: each.state for name, each in members.items()} == {
+        "ann": "ok",
+        "bob": "failed",
+        "generalist": "ok",
+    }
+    plans = sum(each.kind == "plan" for each in members["bob"].children)
+    assert members["bob"].tokens == plans * 60
+    kept = KeptSessions(played.talk.profile, tmp_path, lambda _stage, text: pytest.fail(text))
+    done = {each.role: each for each in memory_statistics(kept, 1).roles}
+    assert {name: (each.tries, each.answered) for name, each in done.items()} == {
+        "ann": (1, 1),
+        "bob": (1, 0),
+        "generalist": (1, 1),
+    }
+    assert (done["ann"].tokens, done["bob"].tokens) == (60, plans * 60)
+
+
+TWO_PARTS = """{"action": "graph", "reason": "two facts", "subtasks": [
+    {"id": "first", "description": "find the first fact"},
+    {"id": "second", "description": "find the second fact"}]}"""
+
+
+async def test_the_request_that_writes_a_graph_is_told_traced_and_counted_at_any_length(
+    tmp_path: Path,
+) -> None:
+    def replies(prompt: str) -> ModelReply:
+        writes = "You are the planning step" in prompt
+        return ModelReply(TWO_PARTS if writes else answer("1"), Usage(1, 100))
+
+    always = profile().with_strategy(graph="always")
+    played = Played(tmp_path, replies, base=always)
+    async with played.talk:
+        outcome = await played.talk.ask("tea?")
+    assert outcome.graph is not None
+    assert outcome.usage.model_calls == 4
+    kinds = [type(event) for event in played.events]
+    assert kinds[:4] == [RunStarted, ModelAsked, ModelAnswered, ActionChosen]
+    (run,) = runs_of(await played.talk.session.load())
+    asked = [span for span in run.children if span.kind == "model"]
+    assert next(span.tokens for span in asked) == 100
+    assert run.tokens == 300
 
 
 async def test_a_committee_that_is_split_asks_the_model_who_is_right(tmp_path: Path) -> None:

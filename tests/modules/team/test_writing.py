@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config.schema import GraphMode
+from config.schema import GraphMode, RoleEntry, TeamSection
 from config.settings import SettingsError
 from core.errors import BudgetSpent, UsageError
 from core.ports import DecisionInputs, ModelReply, ModelTraits
@@ -36,7 +36,10 @@ REQUEST = (
 TOOLS = ToolCatalog(
     (tool("search", "web", "Search the web."), tool("read", "docs", "Read a file."))
 )
-ROLES = {"researcher": "finds facts", "writer": "writes texts"}
+ROLES = {
+    "researcher": RoleEntry(servers=("docs", "web")),
+    "writer": RoleEntry(purpose="writes texts"),
+}
 TEA: JsonObject = {"id": "tea", "description": "find where tea comes from", "role": "researcher"}
 COFFEE: JsonObject = {"id": "coffee", "description": "find where coffee comes from"}
 ANSWER: JsonObject = {"id": "answer", "description": "compare {{tea}} and {{coffee}}"}
@@ -57,7 +60,7 @@ def reply(*subtasks: JsonObject, action: str = "graph", reason: str = "two searc
 
 def writer(request: str = REQUEST, mode: GraphMode = "auto", **more: object) -> GraphWriter:
     inputs = DecisionInputs(request, TOOLS, PerceptionResult(), **more)  # type: ignore[arg-type]
-    return GraphWriter(inputs, mode, ROLES)
+    return GraphWriter(inputs, mode, TeamSection(roles=ROLES))
 
 
 def model(*replies: Reply) -> ScriptedModel:
@@ -142,6 +145,32 @@ async def test_a_part_that_is_one_call_joins_the_one_that_uses_it() -> None:
     assert chosen.graph is not None
     assert chosen.graph.ids == ("tea", "coffee", "answer")
     assert chosen.notes == ("law is a single call, and is done in tea",)
+
+
+async def test_a_part_that_is_one_call_stays_where_the_other_has_no_tools() -> None:
+    law: JsonObject = {"id": "law", "description": "read the law", "tools": ["docs.read"]}
+    answer: JsonObject = {"id": "answer", "description": "sum up {{law}}", "role": "writer"}
+    chosen = await writer(mode="always").choose(ModelManager(model(reply(law, answer))))
+    assert chosen.graph is not None
+    assert chosen.graph.ids == ("law", "answer")
+    assert chosen.graph["law"].tools == ("docs.read",)
+
+
+async def test_a_tool_behind_the_wrong_server_is_found_by_its_own_name() -> None:
+    tea: JsonObject = {**TEA, "tools": ["docs.search"]}
+    chosen = await writer().choose(ModelManager(model(reply(tea, COFFEE, ANSWER))))
+    assert chosen.graph is not None
+    assert chosen.graph["tea"].tools == ("web.search",)
+    assert chosen.notes == ("docs.search is read as web.search",)
+
+
+async def test_a_graph_of_more_parts_than_the_profile_allows_goes_back() -> None:
+    asked = model(reply(TEA, COFFEE, ANSWER), reply(action="plan"))
+    inputs = DecisionInputs(REQUEST, TOOLS, PerceptionResult())
+    section = TeamSection(roles=ROLES, max_parts=2)
+    chosen = await GraphWriter(inputs, "auto", section).choose(ModelManager(asked))
+    assert chosen.graph is None
+    assert "there are 3 subtasks; at most 2" in asked.requests[1].prompt
 
 
 async def test_parts_that_come_one_after_the_other_are_one_plan() -> None:
