@@ -21,6 +21,9 @@ Dollars: TypeAlias = Annotated[float, Field(ge=0, le=100_000)]
 REQUEST_TIMEOUT_SECONDS = 300.0
 """Bound on one request, from the first byte sent to the last received, unless an entry says."""
 
+IDLE_SECONDS = 60.0
+"""How long a service may send nothing in the middle of a reply, unless the profile says."""
+
 CONCURRENT_REQUESTS = 8
 """Requests to one model at once, unless an entry says; more wait their turn."""
 

@@ -13,7 +13,8 @@ from typing import assert_never
 
 from config.models_file import CONCURRENT_REQUESTS, REQUEST_TIMEOUT_SECONDS, Price
 from core.base.clock import Clock
-from core.base.timing import Backoff, Timing
+from core.base.http import LONGEST_PAUSE_SECONDS
+from core.base.timing import Timing, jittered
 from core.errors import ModelUnavailable
 from core.events import (
     Emit,
@@ -45,6 +46,9 @@ TELLING_SECONDS = 0.1
 WRITTEN_CHARACTERS_TOLD = 8_000
 """How much of the end of a reply that is being written is told."""
 
+PAUSES_SECONDS = (0.5, 2.0, 8.0)
+"""What is waited before each further try, the last before all that follow; some chance is added."""
+
 RETRIES = 3
 """Further tries of a request that failed for a reason that may pass."""
 
@@ -53,9 +57,6 @@ MEASURED_CHARACTERS_MIN = 1_000
 
 LONGEST_TOKEN_CHARACTERS = 8.0
 """Backends that count less than they read are not believed beyond this."""
-
-LONGEST_PAUSE_SECONDS = 60.0
-"""A service that asks for a longer pause is not waited for."""
 
 
 MAX_REPLY_CHARACTERS = 1_000_000
@@ -271,15 +272,15 @@ class WatchedModel:
             return await self._answer(request, run, span_id)
 
     async def _answer(self, request: ModelRequest, run: ModelRun, span_id: str) -> ModelReply:
-        backoff, tries = Backoff(self._timing.draw), 0
+        tries = 0
         while True:
             tries += 1
             try:
                 return await self._ask(request, run, span_id)
             except ModelUnavailable as error:
-                backoff.failed()
                 asked_for = max(error.retry_after_seconds or 0.0, 0.0)
-                pause = asked_for + backoff.seconds()
+                own = PAUSES_SECONDS[min(tries, len(PAUSES_SECONDS)) - 1]
+                pause = jittered(max(asked_for, own), self._timing.draw)
                 reason = self._redact(str(error))
                 # Written so that a pause that is no number is not waited for either.
                 too_long = not asked_for <= LONGEST_PAUSE_SECONDS
@@ -295,16 +296,14 @@ class WatchedModel:
 
     def _given_up(self, error: ModelUnavailable, reason: str, tries: int) -> ModelUnavailable:
         """The error that says why no further request is sent."""
-        asked_for = error.retry_after_seconds or 0.0
-        if error.transient and not asked_for <= LONGEST_PAUSE_SECONDS:
-            reason += (
-                f" (it asks to wait {asked_for:,.0f} s before the next request, and more than "
-                f"{LONGEST_PAUSE_SECONDS:g} s are not waited for)"
-            )
-        elif tries > 1:
+        if tries > 1:
             reason += f" (asked {tries} times)"
         return ModelUnavailable(
-            reason, transient=error.transient, retry_after_seconds=error.retry_after_seconds
+            reason,
+            transient=error.transient,
+            retry_after_seconds=error.retry_after_seconds,
+            is_too_long=error.is_too_long,
+            limit_tokens=error.limit_tokens,
         )
 
     async def _ask(self, request: ModelRequest, run: ModelRun, span_id: str) -> ModelReply:
