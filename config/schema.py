@@ -21,6 +21,7 @@ from pydantic import (
 
 from config.checking import MAX_SECONDS, Count, Seconds, Section, check
 from config.http_address import is_host, url_problem
+from config.models_file import IDLE_SECONDS
 from config.servers import ServerEntry, plan_name
 from config.settings import SettingsError, read_text
 from config.texts import TextProblem, load_yaml
@@ -207,6 +208,14 @@ class LlmSection(Section):
     """Tokens that one request may read and write, in all."""
     retries: Count = Field(default=3, ge=0, le=10)
     """Further tries of a request that failed for a reason that may pass."""
+
+
+class ModelsSection(Section):
+    """How services of models are asked. Which models there are, `models.json` says."""
+
+    idle_seconds: Seconds = IDLE_SECONDS
+    """How long a service may send nothing in the middle of a reply; then the request is sent
+    again. Before a reply begins, `timeout_seconds` of the model's entry counts."""
 
 
 class RunBudget(Section):
@@ -518,6 +527,7 @@ class AgentProfile(Section):
     strategy: StrategyProfile = StrategyProfile()
     memory: MemorySection = MemorySection()
     llm: LlmSection = LlmSection()
+    models: ModelsSection = ModelsSection()
     budgets: BudgetsSection = BudgetsSection()
     persona: PersonaSection = PersonaSection()
     sandbox: SandboxSection = SandboxSection()

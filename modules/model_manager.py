@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 
-from config.models_file import load_models
+from config.models_file import IDLE_SECONDS, load_models
 from config.schema import LlmSection
 from config.settings import Places
 from core.base.redaction import Redactor
@@ -373,6 +373,7 @@ def choose_model(
     max_tokens: int | None = None,
     seed: int | None = None,
     flag_origin: str = FLAG_ORIGIN,
+    idle_seconds: float = IDLE_SECONDS,
 ) -> ModelManager:
     """The manager of the models that `modules.models.choosing.choice.choose_models` finds.
 
@@ -387,7 +388,13 @@ def choose_model(
     """
     models = load_models(places.config_file("models.json"))
     choice = choose_models(
-        flag, llm.text_generation, models, environ, places.home, flag_origin=flag_origin
+        flag,
+        llm.text_generation,
+        models,
+        environ,
+        places.home,
+        flag_origin=flag_origin,
+        idle_seconds=idle_seconds,
     )
     return ModelManager(
         choice.models,

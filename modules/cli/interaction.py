@@ -92,6 +92,7 @@ def chosen_model(
         max_tokens=arguments.max_tokens,
         seed=arguments.seed,
         flag_origin=flag_origin,
+        idle_seconds=setting.profile.models.idle_seconds,
     )
 
 

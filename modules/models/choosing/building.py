@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, assert_never
 from urllib.parse import urlsplit
 
-from config.models_file import ModelEntry, ModelsFile, Price
+from config.models_file import IDLE_SECONDS, ModelEntry, ModelsFile, Price
 from core.base.frozen import frozen
 from core.base.http import is_loopback
 from core.base.ollama import HOST_VARIABLE
@@ -50,12 +50,13 @@ _LOCAL_NAMES_SHOWN: Final = 10
 
 @frozen
 class Means:
-    """What models are built from; `home` holds weights."""
+    """What models are built from; `home` holds weights, `idle_seconds` is the profile's."""
 
     models: ModelsFile
     environ: Mapping[str, str]
     home: Path | None
     keyring: KeyringStore | None
+    idle_seconds: float = IDLE_SECONDS
 
 
 @frozen
@@ -155,13 +156,13 @@ def _backend(entry: ModelEntry, key: ApiKey | None, name: str, means: Means) -> 
     """
     match entry.type:
         case "openai" if entry.base_url is not None:  # which may want no key
-            return HostedModel(entry, key)
+            return HostedModel(entry, key, means.idle_seconds)
         case "gemini" | "anthropic" | "openai":
             if key is None:
                 raise missing_key(entry, name)
-            return HostedModel(entry, key)
+            return HostedModel(entry, key, means.idle_seconds)
         case "ollama":
-            return OllamaModel(entry, means.environ, key)
+            return OllamaModel(entry, means.environ, key, means.idle_seconds)
         case "local":
             state = means.home / "cache" / "local_models" if means.home is not None else None
             return LocalModel(entry, state)

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Final, Protocol
 
-from config.models_file import ModelEntry
+from config.models_file import IDLE_SECONDS, ModelEntry
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
 from modules.models.credentials import USUAL_VARIABLES, ApiKey
 from modules.models.http.errors import Advice, ServiceErrors
@@ -124,10 +124,12 @@ def context_tokens_of(entry: ModelEntry) -> int | None:
 class HostedModel(RemoteModel):
     """A model of Google's, Anthropic's, or a server that speaks OpenAI's protocol."""
 
-    def __init__(self, entry: ModelEntry, key: ApiKey | None) -> None:
+    def __init__(
+        self, entry: ModelEntry, key: ApiKey | None, idle_seconds: float = IDLE_SECONDS
+    ) -> None:
         """The entry's model; `entry.model` is filled in. Some servers want no key."""
         model = entry.model or ""
-        super().__init__(f"{entry.type}:{model}", _errors(entry, key))
+        super().__init__(f"{entry.type}:{model}", _errors(entry, key, idle_seconds))
         family = FAMILIES.get(entry.type)
         sees = sees_images(model) if family is None else family in model
         context_tokens = context_tokens_of(entry)
@@ -147,7 +149,7 @@ class HostedModel(RemoteModel):
         return Service(self._entry, self.errors)
 
 
-def _errors(entry: ModelEntry, key: ApiKey | None) -> ServiceErrors:
+def _errors(entry: ModelEntry, key: ApiKey | None, idle_seconds: float) -> ServiceErrors:
     variable = entry.api_key_env or USUAL_VARIABLES[entry.type]
     no_key = f"set {variable}, or store a key with: agent.py auth set {entry.type}"
     if entry.base_url is None:
@@ -165,4 +167,4 @@ def _errors(entry: ModelEntry, key: ApiKey | None) -> ServiceErrors:
         )
     base_url = entry.base_url or BASE_URLS[entry.type]
     subject = f"model {entry.type}:{entry.model}"
-    return ServiceErrors(subject, base_url, advice, key, entry.timeout_seconds)
+    return ServiceErrors(subject, base_url, advice, key, entry.timeout_seconds, idle_seconds)

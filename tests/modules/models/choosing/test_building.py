@@ -9,12 +9,16 @@ from typing import TypeAlias, cast
 import pytest
 
 from config.models_file import ModelEntry, ModelsFile, Price
+from config.schema import LlmSection
+from config.settings import ROOT, Places
 from core.errors import ConfigurationError, UsageError, UserError
 from core.ports import ModelRequest
+from modules.model_manager import choose_model
 from modules.models.choosing.names import FORMS, built_in_models, completed
+from modules.models.hosted.model import RemoteModel
 from modules.models.serving.budget import FREE, listed_price
 from modules.models.serving.watched import collect_reply
-from tests.modules.models.choosing.worlds import ALL_KEYS, MODELS, choose, names
+from tests.modules.models.choosing.worlds import ALL_KEYS, MODELS, NOBODY, choose, names
 
 Installed: TypeAlias = Callable[[bool], None]
 
@@ -181,3 +185,13 @@ class TestWhatShips:
     def test_the_forms_name_every_backend(self) -> None:
         for backend in ("gemini", "anthropic", "openai", "ollama", "local", "offline"):
             assert backend in FORMS
+
+
+@pytest.mark.parametrize("name", ["gpt", "gemini", "claude", "ollama:qwen3"])
+def test_how_long_a_reply_may_stall_comes_from_the_profile(name: str, tmp_path: Path) -> None:
+    environ = {**ALL_KEYS, **NOBODY}
+    llm, places = LlmSection(), Places(ROOT, tmp_path)
+    manager = choose_model(name, llm, places, environ, idle_seconds=7)
+    model = manager.models[0].model
+    assert isinstance(model, RemoteModel)
+    assert model.errors.idle_seconds == 7
