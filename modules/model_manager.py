@@ -97,9 +97,11 @@ class ModelManager:
         """What that model can do; of a chain, any model may have to read the prompt."""
         reads_text = any(chosen.model.traits.reads_text for chosen in self.models)
         current = self._current
+        traits = current.chosen.model.traits
         return replace(
-            current.chosen.model.traits,
+            traits,
             reads_text=reads_text,
+            context_tokens=current.context_tokens or traits.context_tokens,
             characters_per_token=current.characters_per_token,
         )
 
@@ -287,6 +289,7 @@ class ModelManager:
             f"none of the {len(self._watched)} models could answer. " + " · ".join(each),
             transient=last.transient,
             retry_after_seconds=last.retry_after_seconds,
+            is_too_long=all(error.is_too_long for error in failed.values()),
         )
 
 

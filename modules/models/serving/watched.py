@@ -55,6 +55,12 @@ RETRIES = 3
 MEASURED_CHARACTERS_MIN = 1_000
 """Shorter prompts say little about the length of tokens: what a chat puts around counts too."""
 
+TOKEN_CHARACTERS = 4.0
+"""How long a token is taken for before the model has counted a prompt."""
+
+CONTEXT_TOKENS_MIN = 1_024
+"""A model is not taken to read less, whatever it refuses."""
+
 LONGEST_TOKEN_CHARACTERS = 8.0
 """Backends that count less than they read are not believed beyond this."""
 
@@ -234,6 +240,7 @@ class WatchedModel:
         chosen: the backend, and what is known of it.
         usage: what it has used so far, in all runs.
         characters_per_token: of the prompts that it has read so far; None before it counted one.
+        context_tokens: how much it can read, as far as its refusals tell; None before the first.
     """
 
     def __init__(
@@ -247,6 +254,7 @@ class WatchedModel:
         self.chosen = chosen
         self.usage = Usage()
         self.characters_per_token: float | None = None
+        self.context_tokens: int | None = None
         self._redact = redact
         self._retries = retries
         self._timing = timing or Timing()
@@ -282,6 +290,8 @@ class WatchedModel:
                 own = PAUSES_SECONDS[min(tries, len(PAUSES_SECONDS)) - 1]
                 pause = jittered(max(asked_for, own), self._timing.draw)
                 reason = self._redact(str(error))
+                if error.is_too_long:
+                    self._learn_context(request, error.limit_tokens)
                 # Written so that a pause that is no number is not waited for either.
                 too_long = not asked_for <= LONGEST_PAUSE_SECONDS
                 is_final = too_long or request.is_heard or not error.transient
@@ -353,6 +363,19 @@ class WatchedModel:
                 run.spend(self.name, took)
                 self._measure(request, took.input_tokens)
         return replace(reply, usage=took)
+
+    def _learn_context(self, request: ModelRequest, limit_tokens: int | None) -> None:
+        """Know how much the model reads from what it refused: half of that, if it does not say."""
+        tokens = self.estimated_tokens(request)
+        # What it says may count the reply as well, or be a number of another kind.
+        is_less = limit_tokens is not None and limit_tokens <= tokens * 2
+        read = limit_tokens if is_less and limit_tokens is not None else tokens // 2
+        before = self.context_tokens or self.chosen.model.traits.context_tokens or read
+        self.context_tokens = max(min(read, before), CONTEXT_TOKENS_MIN)
+
+    def estimated_tokens(self, request: ModelRequest) -> int:
+        """About how many tokens the text of a request has for this model."""
+        return int(len(request.prompt) / (self.characters_per_token or TOKEN_CHARACTERS))
 
     def _measure(self, request: ModelRequest, tokens: int) -> None:
         """Learn how long this model's tokens are from one prompt; the latest says it best."""
