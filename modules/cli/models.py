@@ -27,7 +27,13 @@ from modules.models.choosing.discovery import (
     local_models,
     look_for_ollama,
 )
-from modules.models.credentials import GOOGLE_KEY, USUAL_VARIABLES, KeyringStore, key_variable
+from modules.models.credentials import (
+    ADDRESS_VARIABLES,
+    GOOGLE_KEY,
+    USUAL_VARIABLES,
+    KeyringStore,
+    key_variable,
+)
 from modules.models.hosted.model import context_tokens_of
 from modules.models.ollama.facts import InstalledModel, chat_models
 from modules.models.serving.budget import FREE
@@ -132,8 +138,14 @@ class _Here:
         return replace(row, context_tokens=context)
 
     def _service(self, entry: ModelEntry) -> tuple[str, bool]:
-        variable = key_variable(entry)
-        is_open = entry.type == "openai" and entry.base_url is not None
+        variable, address = key_variable(entry), ADDRESS_VARIABLES[entry.type]
+        is_placed = entry.base_url is None and is_set(address, self.environ)
+        is_open = entry.type == "openai" and (entry.base_url is not None or is_placed)
+        state, is_ready = self._key(variable, is_open=is_open)
+        return f"{state}, {address} says where" if is_placed else state, is_ready
+
+    def _key(self, variable: str | None, *, is_open: bool) -> tuple[str, bool]:
+        """Whether the key is there that it reads; `is_open`: it may want none."""
         if variable is None:
             return ("wants no key", True) if is_open else ("needs an api_key_env", False)
         if is_set(variable, self.environ):

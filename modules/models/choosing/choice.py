@@ -149,7 +149,8 @@ def _chain(text: str, origin: str, means: Means) -> Choice:
     models = tuple(one.chosen for one in built)
     secrets = tuple(one.key.value for one in built if one.key is not None)
     chain = ", else ".join(model.model.name for model in models)
-    return Choice(models, f"{chain}: {why}", tuple(notes), secrets)
+    where = "".join(f"; {told}" for told in dict.fromkeys(one.told for one in built if one.told))
+    return Choice(models, f"{chain}: {why}{where}", tuple(notes), secrets)
 
 
 def _names(text: str, models: ModelsFile) -> list[str]:

@@ -69,7 +69,9 @@ def ollama_errors(
         unreachable="start Ollama there with: ollama serve (where it is, OLLAMA_HOST or base_url "
         "in config/models.json says), or choose another model with --model",
         unknown=f"get it with: agent.py models pull {entry.model} (or ollama pull {entry.model})",
-        no_key=f"set {KEY_VARIABLE}, which goes to an OLLAMA_HOST with https, or name a variable "
+        no_key=f"set {entry.api_key_env}"
+        if entry.api_key_env is not None
+        else f"set {KEY_VARIABLE}, which goes to an OLLAMA_HOST with https, or name a variable "
         "as api_key_env in config/models.json",
     )
     subject = f"model ollama:{entry.model}"
