@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Final, Literal, Self, TypeAlias, cast
+from typing import Annotated, ClassVar, Final, Literal, Self, TypeAlias, cast
 from urllib.parse import quote
 
 from pydantic import (
@@ -198,6 +198,10 @@ class MemorySection(Section):
 
 class LlmSection(Section):
     """Which model plans, and how much of it one run may use."""
+
+    moved: ClassVar[Mapping[str, str]] = {
+        "embedding": "documents.embedder, such as minilm or ollama:nomic-embed-text"
+    }
 
     text_generation: str = Field(default="auto", min_length=1)
     """`auto`, the name of a model, or names with commas between: each stands in for the one

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 
-from config.models_file import IDLE_SECONDS, load_models
+from config.models_file import IDLE_SECONDS, models_of
 from config.schema import LlmSection
 from config.settings import Places
 from core.base.redaction import Redactor
@@ -389,7 +389,7 @@ def choose_model(
         SettingsError: models.json can't be used.
         UserError: what was asked for can't be used.
     """
-    models = load_models(places.config_file("models.json"))
+    models = models_of(places)
     choice = choose_models(
         flag,
         llm.text_generation,
