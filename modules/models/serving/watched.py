@@ -323,7 +323,8 @@ class WatchedModel:
             try:
                 async with self._slots:
                     await run.budget.account.check()
-                    admitted = run.budget.admit(request, self.chosen.price)
+                    tokens = self.estimated_tokens(request)
+                    admitted = run.budget.admit(request, self.chosen.price, tokens)
                     watch.asked()
                     reply = await self._read(admitted, watch, run)
             except ModelUnavailable:
