@@ -4,8 +4,9 @@ A mistake is told with its file, line and key, and with what is allowed there.
 """
 
 import reprlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, TypeAlias, TypeGuard, TypeVar, get_args
+from typing import Annotated, ClassVar, TypeAlias, TypeGuard, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -44,6 +45,9 @@ class Section(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    moved: ClassVar[Mapping[str, str]] = {}
+    """Keys that such a section once had, and what is said now in their place."""
+
 
 SchemaT = TypeVar("SchemaT", bound=Section)
 
@@ -77,6 +81,8 @@ def _explained(error: ErrorDetails, schema: type[BaseModel]) -> str:
     value = _value(error)
     match error["type"]:
         case "extra_forbidden":
+            if (now := _moved_to(schema, path)) is not None:
+                return f"{key} is a key of earlier versions; now: {now}"
             allowed = _allowed_keys(schema, path[:-1])
             near = near_names(str(path[-1]), allowed.split(", "), most=1)
             meant = f"; did you mean {near[0]}?" if near else ""
@@ -167,6 +173,14 @@ def _annotation_at(schema: type[BaseModel], path: Location) -> object:
             kinds = [kind for kind in get_args(found) if kind is not Ellipsis]
             found = kinds[-1] if kinds else None
     return found
+
+
+def _moved_to(schema: type[BaseModel], path: Location) -> str | None:
+    """What is said now in place of a key that its section once had."""
+    section = _annotation_at(schema, path[:-1])
+    if not (isinstance(section, type) and issubclass(section, Section)):
+        return None
+    return section.moved.get(str(path[-1]))
 
 
 def _is_section(kind: object) -> TypeGuard[type[BaseModel]]:

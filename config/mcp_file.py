@@ -323,7 +323,7 @@ def store(path: Path, document: Mapping[str, object], old_text: str) -> None:
         raise SettingsError(f"{path}: it would be larger than {MAX_CONFIG_BYTES} bytes")
     try:
         with folder_locked(path):
-            if _load_if_there(path)[1] != old_text:
+            if (read_text(path) if path.exists() else "") != old_text:
                 raise SettingsError(f"{path}: somebody has changed it just now; try again")
             write_atomically(path, text.encode(), keeps_mode=True)
     except OSError as error:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Final, Literal, Self, TypeAlias, cast
+from typing import Annotated, ClassVar, Final, Literal, Self, TypeAlias, cast
 from urllib.parse import quote
 
 from pydantic import (
@@ -21,6 +21,7 @@ from pydantic import (
 
 from config.checking import MAX_SECONDS, Count, Seconds, Section, check
 from config.http_address import is_host, url_problem
+from config.models_file import IDLE_SECONDS
 from config.servers import ServerEntry, plan_name
 from config.settings import SettingsError, read_text
 from config.texts import TextProblem, load_yaml
@@ -198,6 +199,10 @@ class MemorySection(Section):
 class LlmSection(Section):
     """Which model plans, and how much of it one run may use."""
 
+    moved: ClassVar[Mapping[str, str]] = {
+        "embedding": "documents.embedder, such as minilm or ollama:nomic-embed-text"
+    }
+
     text_generation: str = Field(default="auto", min_length=1)
     """`auto`, the name of a model, or names with commas between: each stands in for the one
     before it."""
@@ -207,6 +212,14 @@ class LlmSection(Section):
     """Tokens that one request may read and write, in all."""
     retries: Count = Field(default=3, ge=0, le=10)
     """Further tries of a request that failed for a reason that may pass."""
+
+
+class ModelsSection(Section):
+    """How services of models are asked. Which models there are, `models.json` says."""
+
+    idle_seconds: Seconds = IDLE_SECONDS
+    """How long a service may send nothing in the middle of a reply; then the request is sent
+    again. Before a reply begins, `timeout_seconds` of the model's entry counts."""
 
 
 class RunBudget(Section):
@@ -541,6 +554,7 @@ class AgentProfile(Section):
     strategy: StrategyProfile = StrategyProfile()
     memory: MemorySection = MemorySection()
     llm: LlmSection = LlmSection()
+    models: ModelsSection = ModelsSection()
     budgets: BudgetsSection = BudgetsSection()
     persona: PersonaSection = PersonaSection()
     sandbox: SandboxSection = SandboxSection()

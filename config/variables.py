@@ -147,6 +147,9 @@ MAX_ENV_FILE_BYTES = 64 * 1024
 _ASSIGNMENT = lazy_pattern(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*(.*)")
 
 
+_COMMENT = lazy_pattern(r"(?:^|[ \t]+)#")
+
+
 class EnvFileProblem(Exception):
     """The file can't be read or holds a line of another form; the message quotes no value."""
 
@@ -182,5 +185,10 @@ def read_env_file(path: Path) -> dict[str, str]:
 
 
 def _unquoted(value: str) -> str:
+    """The value without its quotes, and without the comment behind it."""
+    if value[:1] in ("'", '"') and (end := value.find(value[0], 1)) > 0:
+        rest = value[end + 1 :].strip()
+        if not rest or rest.startswith("#"):
+            return value[1:end]
     is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
-    return value[1:-1] if is_quoted else value
+    return value[1:-1] if is_quoted else _COMMENT.split(value, maxsplit=1)[0]

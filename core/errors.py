@@ -65,16 +65,25 @@ class ModelUnavailable(WorldError):
     """The model can't be reached, has no key, or refused the call.
 
     `transient`: the same request may well succeed soon (a connection, a rate limit, HTTP 5xx);
-    `retry_after_seconds` is the pause that the service asked for, where it did.
+    `retry_after_seconds` is the pause that the service asked for, where it did. `is_too_long`: a
+    shorter prompt may be answered, one of `limit_tokens` where the service said so.
     """
 
     def __init__(
-        self, message: str, *, transient: bool = False, retry_after_seconds: float | None = None
+        self,
+        message: str,
+        *,
+        transient: bool = False,
+        retry_after_seconds: float | None = None,
+        is_too_long: bool = False,
+        limit_tokens: int | None = None,
     ) -> None:
         """Keep what decides about another try beside the message."""
         super().__init__(message)
         self.transient = transient
         self.retry_after_seconds = retry_after_seconds
+        self.is_too_long = is_too_long
+        self.limit_tokens = limit_tokens
 
 
 BudgetScope: TypeAlias = Literal["run", "conversation", "user", "day"]

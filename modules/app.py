@@ -16,9 +16,11 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from config.dotenv import Environment, with_env_file
 from config.schema import AgentProfile, load_profile
 from config.server_list import ServerList, server_list
 from config.settings import Places, SettingsError, find_places
+from core.base.redaction import names_a_secret
 from core.dispatch.prespawn import prespawn
 from core.dispatch.start_failures import StartFailures
 from core.errors import CortexError, ExitCode, UsageError, UserError
@@ -117,13 +119,15 @@ def _run_and_tell(argv: Sequence[str], work: contextlib.ExitStack) -> int:
                 found = parse_command(words, program)
             output = output_of(found)
             places = find_places(os.environ)
-            return int(run_command(found, places, complaints, os.environ))
+            environ = _environment(places, complaints, is_quiet=found.quiet)
+            return int(run_command(found, places, complaints, environ))
         with writing_stdout():
             arguments = parse_arguments(argv, __version__, program)
         places = find_places(os.environ)
+        environ = _environment(places, complaints, is_quiet=arguments.quiet)
         if arguments.request is not None:  # what goes wrong below names its trace, too
             work.enter_context(working(begin_of_process(os.environ)))
-        return int(_run(arguments, places, complaints))
+        return int(_run(arguments, places, complaints, environ))
     except Misused as error:
         _print_failure(redact(error.message), ExitCode.BAD_USAGE, output)
         raise
@@ -149,7 +153,22 @@ def _print_failure(message: str, code: ExitCode, output: OutputFormat) -> None:
             print_error_json(message, code, "", "", sys.stdout)
 
 
-def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCode:
+def _environment(places: Places, complaints: Complaints, *, is_quiet: bool) -> Environment:
+    """The environment with the user's `.env`, whose secrets are known from here on.
+
+    Raises:
+        SettingsError: the file can't be used.
+    """
+    environ = with_env_file(os.environ, places.home)
+    complaints.redactor.learn(environ[name] for name in environ.added if names_a_secret(name))
+    if environ.notice and not is_quiet:
+        complaints.say("config", environ.notice)
+    return environ
+
+
+def _run(
+    arguments: Arguments, places: Places, complaints: Complaints, environ: Environment
+) -> ExitCode:
     request = None
     if arguments.stdin == "never" and arguments.request in (None, "-"):
         raise UsageError(
@@ -170,8 +189,8 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
     profile_file = arguments.profile or places.config_file("profiles.yaml")
     profile = arguments.adapted(load_profile(profile_file))
     if profile.terminal.plain:
-        os.environ["TERM"] = "dumb"  # what every part that draws looks at
-    servers = server_list(profile, places, profile_file, arguments.mcp_config, os.environ)
+        os.environ["TERM"] = environ["TERM"] = "dumb"  # what every part that draws looks at
+    servers = server_list(profile, places, profile_file, arguments.mcp_config, environ)
     is_without_tools = arguments.chosen_tools == ()
     spawned = _spawn_early(None if is_without_tools else request, servers, places)
     marks.debug("spawned")
@@ -180,7 +199,7 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
         waits = Waits(sys.stderr, complaints.say, verbose=verbose, quiet=quiet)
         with waits.during("loop", "its own parts to load"):
             from modules.cli.interaction import Setting, answer  # late: all that answers requests
-        setting = Setting(arguments, places, complaints, profile, servers, spawned)
+        setting = Setting(arguments, places, complaints, profile, servers, spawned, environ)
         if request is not None:
             return answer(request, setting, waits)
         from modules.cli.interactive import converse  # late: as a command, when it is named

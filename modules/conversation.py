@@ -564,7 +564,12 @@ class Conversation:
         return Parts(
             perceive=self._perceive,
             generate_plan=PlanWriter(
-                model, profile or whole, remember if is_whole else None, note, guided
+                model,
+                profile or whole,
+                remember if is_whole else None,
+                note,
+                guided,
+                self._listener,
             ),
             run_plan=act,
             describe_tool=describe_tool,

@@ -7,15 +7,19 @@ loop's: each takes a lifeline, is told as an event, and is asked with all that f
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from config.schema import AgentProfile
 from core.base.frozen import frozen
-from core.ports import CountingModel, DecisionInputs, ModelRequest, PlanReply
-from core.run.observation import observation_room
+from core.errors import ModelUnavailable
+from core.events import Emit, Notice
+from core.ports import CountingModel, DecisionInputs, ModelReply, ModelRequest, PlanReply
+from core.run.observation import observation_room, shorten
+from core.strategy import CHARACTERS_PER_TOKEN
 from core.tools.catalog import ToolCatalog
 from core.turn import Declined, Exchange, MemoryItem, PerceptionResult, Plan
-from modules.memory.past import Past, newest_within, room_characters
+from modules.memory.past import CONTEXT_SHARE, Past, newest_within, room_characters
 from modules.planning.guidance.guide import UNGUIDED, Guided
 from modules.planning.prompt.decision import decision_prompt
 from modules.planning.reply.extraction import find_plan
@@ -26,6 +30,15 @@ RETRY_TEMPERATURES = (0.0, 0.3, 0.6, 0.8)
 """Of a step's first plan and its retries, the last for all further ones: at 0, a model writes the
 same plan again, whatever it is told."""
 
+
+FAILED_PLAN_CHARACTERS = 1_000
+"""How much of a failed plan a prompt repeats that has to be shorter."""
+
+TOOL_TOKENS_MIN = 500
+"""So much is left for the tools in such a prompt, however small the context is."""
+
+SHORTER_SHARE = 0.95
+"""A prompt that is not made shorter than this part of it is not sent again."""
 
 NO_REASON = (
     "declined the request and gave no reason; put it in other words, or choose another model"
@@ -43,6 +56,7 @@ class PlanWriter:
 
     Without `remember`, prompts tell of the newest exchanges that they have room for.
     `answer_note` says which form the answer must have. `guided` is what user and project say.
+    `tell` hears when a prompt was too long for the model and is made shorter.
     """
 
     model: CountingModel
@@ -50,6 +64,7 @@ class PlanWriter:
     remember: Remember | None = None
     answer_note: str = ""
     guided: Guided = UNGUIDED
+    tell: Emit | None = None
 
     async def __call__(self, inputs: DecisionInputs, prompt_path: str) -> PlanReply:
         """Fill the template at `prompt_path` with `inputs`, ask the model, find the plan.
@@ -58,15 +73,62 @@ class PlanWriter:
             ModelUnavailable: the model can't be reached or refused.
             BudgetSpent: the run may use no more of it.
         """
-        past = None
-        if self.remember is not None and self.model.traits.reads_text:
-            past = await self.remember(inputs.history)
-        reply = await self.model.generate(self.request(inputs, prompt_path, past))
+        request = self.request(inputs, prompt_path, await self._past(inputs))
+        try:
+            reply = await self.model.generate(request)
+        except ModelUnavailable as error:
+            if not error.is_too_long or not self.model.traits.reads_text:
+                raise
+            reply = await self._asked_shorter(inputs, prompt_path, request, error)
         if reply.declined:
             return Declined(reply.text.strip() or f"{self.model.name} {NO_REASON}")
         if not self.model.traits.reads_text:
             return Plan(reply.text.strip())  # it writes plans, and nothing around them
         return find_plan(reply, inputs.tools)
+
+    async def _past(self, inputs: DecisionInputs) -> Past | None:
+        """What is told of the past, summarised where there is no room for it."""
+        if self.remember is None or not self.model.traits.reads_text:
+            return None
+        return await self.remember(inputs.history)
+
+    async def _asked_shorter(
+        self,
+        inputs: DecisionInputs,
+        prompt_path: str,
+        before: ModelRequest,
+        error: ModelUnavailable,
+    ) -> ModelReply:
+        """The reply to the same with less around it, asked for once.
+
+        By its refusal the model has told how much it can read: see `ModelTraits.context_tokens`.
+        The request itself and the tools' names stay as they are.
+
+        Raises:
+            ModelUnavailable: that is too long too, or can't be made any shorter.
+        """
+        context_tokens = self.model.traits.context_tokens
+        if context_tokens is None:
+            raise error
+        shorter = replace(self, profile=_profile_for(context_tokens, self.profile))
+        room = context_tokens // CONTEXT_SHARE * CHARACTERS_PER_TOKEN
+        shorter = replace(
+            shorter, guided=replace(self.guided, section=shorten(self.guided.section, room))
+        )
+        inputs = _inputs_within(observation_room(context_tokens), inputs)
+        request = shorter.request(inputs, prompt_path, await self._past(inputs))
+        if len(request.prompt) > len(before.prompt) * SHORTER_SHARE:
+            raise error
+        if self.tell is not None:
+            characters = f"{len(request.prompt):,} of {len(before.prompt):,} characters"
+            await self.tell(
+                Notice(
+                    "model",
+                    f"the prompt was too long for {self.model.name}; asked again with {characters} "
+                    "(/compact summarises the session)",
+                )
+            )
+        return await self.model.generate(request)
 
     def request(
         self, inputs: DecisionInputs, prompt_path: str, past: Past | None = None
@@ -98,6 +160,28 @@ class PlanWriter:
             temperature=RETRY_TEMPERATURES[retry],
             prefer_strongest=inputs.last_try,
         )
+
+
+def _profile_for(context_tokens: int, profile: AgentProfile) -> AgentProfile:
+    """The profile with no more room for tools than a small context has."""
+    most = max(context_tokens // CONTEXT_SHARE, TOOL_TOKENS_MIN)
+    return profile.with_strategy(tool_prompt_tokens=min(profile.strategy.tool_prompt_tokens, most))
+
+
+def _inputs_within(room_characters: int, inputs: DecisionInputs) -> DecisionInputs:
+    """The inputs with less of the text that was got, and of the plans that failed."""
+    user_input, observation = inputs.user_input, inputs.observation
+    if observation is not None and len(observation) > room_characters:
+        shown = shorten(observation, room_characters)
+        user_input, observation = user_input.replace(observation, shown), shown
+    failed = tuple(
+        replace(
+            attempt,
+            plan=replace(attempt.plan, source=shorten(attempt.plan.source, FAILED_PLAN_CHARACTERS)),
+        )
+        for attempt in inputs.failed
+    )
+    return replace(inputs, user_input=user_input, observation=observation, failed=failed)
 
 
 async def generate_plan(

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 
-from config.models_file import load_models
+from config.models_file import IDLE_SECONDS, models_of
 from config.schema import LlmSection
 from config.settings import Places
 from core.base.redaction import Redactor
@@ -97,9 +97,11 @@ class ModelManager:
         """What that model can do; of a chain, any model may have to read the prompt."""
         reads_text = any(chosen.model.traits.reads_text for chosen in self.models)
         current = self._current
+        traits = current.chosen.model.traits
         return replace(
-            current.chosen.model.traits,
+            traits,
             reads_text=reads_text,
+            context_tokens=current.context_tokens or traits.context_tokens,
             characters_per_token=current.characters_per_token,
         )
 
@@ -287,6 +289,7 @@ class ModelManager:
             f"none of the {len(self._watched)} models could answer. " + " · ".join(each),
             transient=last.transient,
             retry_after_seconds=last.retry_after_seconds,
+            is_too_long=all(error.is_too_long for error in failed.values()),
         )
 
 
@@ -373,6 +376,7 @@ def choose_model(
     max_tokens: int | None = None,
     seed: int | None = None,
     flag_origin: str = FLAG_ORIGIN,
+    idle_seconds: float = IDLE_SECONDS,
 ) -> ModelManager:
     """The manager of the models that `modules.models.choosing.choice.choose_models` finds.
 
@@ -385,9 +389,15 @@ def choose_model(
         SettingsError: models.json can't be used.
         UserError: what was asked for can't be used.
     """
-    models = load_models(places.config_file("models.json"))
+    models = models_of(places)
     choice = choose_models(
-        flag, llm.text_generation, models, environ, places.home, flag_origin=flag_origin
+        flag,
+        llm.text_generation,
+        models,
+        environ,
+        places.home,
+        flag_origin=flag_origin,
+        idle_seconds=idle_seconds,
     )
     return ModelManager(
         choice.models,

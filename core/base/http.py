@@ -15,6 +15,9 @@ _PASSING: Final = frozenset({408, 409, 425, 429})
 PAUSE_SECONDS_MAX: Final = 86_400.0
 """A service that asks for a longer pause is taken to ask for this one."""
 
+LONGEST_PAUSE_SECONDS: Final = 60.0
+"""A service that asks for a longer pause is not waited for."""
+
 DATE_CHARACTERS_MAX: Final = 64
 
 

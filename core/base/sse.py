@@ -16,6 +16,9 @@ RETRY_DIGITS_MAX = 12
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
+_FIELDS = frozenset({b"", b"data", b"event", b"id", b"retry"})
+"""The names of fields; a comment has the empty one."""
+
 
 class EventTooLong(Exception):
     """An event grew past the cap, which the text names."""
@@ -35,14 +38,21 @@ class EventParser:
 
     `last_event_id` is where a broken stream can be taken up again, `retry_ms` how long the server
     asks us to wait before that, and `blocks` how many blank lines have ended something so far.
+    `has_fields`: there was a line that only an event stream has.
     """
 
-    def __init__(self, event_bytes_max: int) -> None:
-        """Events of over `event_bytes_max` bytes, and lines of such a length, are refused."""
+    def __init__(self, event_bytes_max: int, *, takes_error_lines: bool = False) -> None:
+        """Events of over `event_bytes_max` bytes, and lines of such a length, are refused.
+
+        `takes_error_lines`: a line `error: …`, which the standard has ignored and some services
+        of models send, is the data of an event of type `error`.
+        """
         self.last_event_id = b""
         self.retry_ms: int | None = None
         self.blocks = 0
+        self.has_fields = False
         self._bytes_max = event_bytes_max
+        self._takes_error_lines = takes_error_lines
         self.restart()
 
     def restart(self) -> None:
@@ -95,6 +105,7 @@ class EventParser:
 
     def _take_field(self, line: bytes | bytearray) -> None:
         if line.startswith(b"data:"):  # not cut up: it may be long, and each piece is a copy
+            self.has_fields = True
             start = 6 if line.startswith(b"data: ") else 5
             self._check(len(self._data) + len(line) - start)
             if isinstance(line, bytearray) and not self._data:
@@ -106,10 +117,14 @@ class EventParser:
             return
         name, _, rest = bytes(line).partition(b":")
         value = rest.removeprefix(b" ")
+        self.has_fields = self.has_fields or name in _FIELDS
         if name == b"data":
             self._data += b"\n"
         elif name == b"event":
             self._type = value
+        elif name == b"error" and self._takes_error_lines:
+            self._type, self.has_fields = name, True
+            self._data += value + b"\n"
         elif name == b"id" and b"\0" not in value:
             self._id = value if len(value) <= EVENT_ID_BYTES_MAX else b""
         elif name == b"retry" and value.isdigit():

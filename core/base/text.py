@@ -101,10 +101,13 @@ def size_text(size_bytes: int) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """A time as people say it: `0.3 s`, `12 s`, `2 min 5 s`."""
+    """A time as people say it: `0.3 s`, `12 s`, `2 min 5 s`, `24 h`."""
     if seconds < 1:
         return f"{int(seconds * 10) / 10:g} s"
     minutes, rest = divmod(int(seconds), 60)
+    if minutes >= 60:
+        hours, minutes = divmod(minutes, 60)
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
     if not minutes:
         return f"{rest} s"
     return f"{minutes} min {rest} s" if rest else f"{minutes} min"

@@ -29,6 +29,15 @@ class Timing:
     draw: Callable[[], float] = random.random
 
 
+JITTER_SHARE: Final = 0.25
+"""So much of a pause is added by chance."""
+
+
+def jittered(seconds: float, draw: Callable[[], float]) -> float:
+    """A pause with some chance on top, so that many who were refused at once don't come back so."""
+    return seconds * (1.0 + JITTER_SHARE * draw())
+
+
 class Backoff:
     """Exponential backoff with full jitter (Brooker, "Exponential Backoff and Jitter", AWS, 2015).
 

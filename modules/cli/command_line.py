@@ -72,7 +72,7 @@ COMMANDS = {
 ACTIONS = {
     "mcp": ("list", "tools", "status", "add", "remove", "enable", "disable", "test", "logs"),
     "config": ("show", "path", "check", "get", "set", "init"),
-    "models": ("list", "pull"),
+    "models": ("list", "pull", "add", "remove"),
     "auth": ("set", "list", "remove"),
     "docs": ("add", "list", "status", "search", "reindex", "remove", "watch"),
     "workflow": ("list", "show", "check", "run", "save"),

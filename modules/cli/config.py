@@ -247,7 +247,8 @@ def _files(places: Places, options: Options) -> Iterator[tuple[str, Path, str]]:
             yield what, used, _state(used)
         for folder in dict.fromkeys((places.home, places.root)):
             file = folder / "config" / name
-            is_passed_over = file.is_file() and file != used
+            # A profile stands in the place of the one that ships; models add to those that ship.
+            is_passed_over = what == "profile" and file.is_file() and file != used
             yield what, file, "passed over" if is_passed_over else _state(file)
     for file in (places.mcp_file, *options.mcp_config):
         yield "servers", file, _state(file)

@@ -16,6 +16,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Final, NoReturn, TypeAlias
 
+from config.dotenv import inherited
 from config.schema import AgentProfile
 from config.server_list import documents_environment, web_environment
 from config.settings import Places
@@ -87,7 +88,7 @@ def child_environment(
     profile: AgentProfile, places: Places, environ: Mapping[str, str]
 ) -> dict[str, str]:
     """This environment, with what the profile says of documents and of the web in it."""
-    usual = {name: value for name, value in environ.items() if name not in _KEYS}
+    usual = {name: value for name, value in inherited(environ).items() if name not in _KEYS}
     told = web_environment(profile.web, environ, searches=False)
     return usual | told | documents_environment(profile.documents, places.home, environ)
 

@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 
@@ -64,6 +65,7 @@ class Setting:
     profile: AgentProfile
     servers: ServerList
     spawned: Mapping[str, SpawnedServer]
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     @property
     def profile_file(self) -> Path:
@@ -92,6 +94,7 @@ def chosen_model(
         max_tokens=arguments.max_tokens,
         seed=arguments.seed,
         flag_origin=flag_origin,
+        idle_seconds=setting.profile.models.idle_seconds,
     )
 
 
@@ -200,7 +203,7 @@ class Interaction:
         demands = self._demands()
         session_id = self._chosen_session(profile.memory_folder(places.home))
         with self.progress.during("model", MODELS_WAITED_FOR):
-            model = chosen_model(setting, os.environ)
+            model = chosen_model(setting, setting.environ)
         self.may_cost = any(chosen.own_price != FREE for chosen in model.models)
         if not arguments.quiet:
             for stage, notes in (("model", (model.reason, *model.notes)), ("mcp", servers.notes)):
@@ -209,8 +212,8 @@ class Interaction:
             if (unseeded := without_seed(arguments.seed, model)) is not None:
                 self.progress.say("model", unseeded)
         self.telemetry = None
-        if profile.trace.is_exported(os.environ):
-            self.telemetry = open_telemetry(profile, os.environ, redactor, self.progress.say)
+        if profile.trace.is_exported(setting.environ):
+            self.telemetry = open_telemetry(profile, setting.environ, redactor, self.progress.say)
         sandbox = Sandbox(limits_of(profile.sandbox), require=profile.sandbox.require)
         self.dispatcher = build_dispatcher(
             servers.specs,
@@ -238,7 +241,9 @@ class Interaction:
             demands=demands,
             guide=None if arguments.no_instructions else guide_for(places, questions),
             team=TeamEntry(
-                lambda name: chosen_model(setting, os.environ, "team.roles in the profile", name),
+                lambda name: chosen_model(
+                    setting, setting.environ, "team.roles in the profile", name
+                ),
                 questions.ask_for if questions is not None else None,
                 places.home,
             ),

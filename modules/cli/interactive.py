@@ -42,7 +42,7 @@ class _Requests:
             self._setting,
             self._conversation,
             interaction.dispatcher,
-            os.environ,
+            self._setting.environ,
             interaction.progress.during,
             self._say,
             show_code=interaction.progress.show_code,

@@ -13,6 +13,7 @@ from core.errors import ExitCode, UserError
 from core.values import JsonObject
 from modules.cli.auth import is_set
 from modules.cli.doctor_configuration import KEYRING_SECONDS
+from modules.cli.models_add import add_arguments, add_model, name_argument, remove_model
 from modules.cli.models_pull import pull_model
 from modules.cli.parser import Action, CommandParser, read_action
 from modules.cli.surroundings import Options, Surroundings
@@ -27,7 +28,13 @@ from modules.models.choosing.discovery import (
     local_models,
     look_for_ollama,
 )
-from modules.models.credentials import GOOGLE_KEY, USUAL_VARIABLES, KeyringStore, key_variable
+from modules.models.credentials import (
+    ADDRESS_VARIABLES,
+    GOOGLE_KEY,
+    USUAL_VARIABLES,
+    KeyringStore,
+    key_variable,
+)
 from modules.models.hosted.model import context_tokens_of
 from modules.models.ollama.facts import InstalledModel, chat_models
 from modules.models.serving.budget import FREE
@@ -42,13 +49,14 @@ _HEAD = ("", "NAME", "MODEL", "STATE", "CONTEXT", "PRICE")
 
 
 _HELP: Final = """\
-Models that can answer here, and which one does if --model does not say: those of
-config/models.json, those that Ollama has installed, a llama.cpp server that runs, and GGUF files
-under CORTEX_HOME/models. Without an action: list.
+Models that can answer here, and which one does if --model does not say: those that ship, those of
+your own config/models.json, those that Ollama has installed, a llama.cpp server that runs, and GGUF
+files under CORTEX_HOME/models. Without an action: list.
 
 examples:
   agent.py models
   agent.py models pull qwen3:4b
+  agent.py models add mine openai:qwen3-32b --base-url http://127.0.0.1:8000/v1
   agent.py --model ollama:qwen3:4b "15% of 80\""""
 
 
@@ -132,8 +140,14 @@ class _Here:
         return replace(row, context_tokens=context)
 
     def _service(self, entry: ModelEntry) -> tuple[str, bool]:
-        variable = key_variable(entry)
-        is_open = entry.type == "openai" and entry.base_url is not None
+        variable, address = key_variable(entry), ADDRESS_VARIABLES[entry.type]
+        is_placed = entry.base_url is None and is_set(address, self.environ)
+        is_open = entry.type == "openai" and (entry.base_url is not None or is_placed)
+        state, is_ready = self._key(variable, is_open=is_open)
+        return f"{state}, {address} says where" if is_placed else state, is_ready
+
+    def _key(self, variable: str | None, *, is_open: bool) -> tuple[str, bool]:
+        """Whether the key is there that it reads; `is_open`: it may want none."""
         if variable is None:
             return ("wants no key", True) if is_open else ("needs an api_key_env", False)
         if is_set(variable, self.environ):
@@ -343,5 +357,31 @@ examples:
   agent.py models pull qwen3:4b --json | jq .size_bytes""",
         pull_model,
         _add_name,
+    ),
+    "add": Action(
+        "add a model of your own to those that ship",
+        """\
+TYPE is the protocol that the service speaks: openai for whatever has OpenAI's form (vLLM, LM
+Studio, OpenRouter, a llama.cpp server, …) with its --base-url, ollama, gemini, anthropic, or local
+with the path of a GGUF file. The entry goes to config/models.json under CORTEX_HOME. Its entries
+add to those that ship; one of the same name stands in the place of ours. More keys (price,
+max_output_tokens, timeout_seconds, images, …) can be written there by hand.
+
+examples:
+  agent.py models add mine openai:qwen3-32b --base-url http://127.0.0.1:8000/v1
+  agent.py models add work gemini:gemini-3.8-pro --api-key-env WORK_GEMINI_KEY
+  agent.py models add small ollama:phi4""",
+        add_model,
+        add_arguments,
+    ),
+    "remove": Action(
+        "take a model of your own out again",
+        """\
+Only entries of config/models.json under CORTEX_HOME can be taken out.
+
+example:
+  agent.py models remove mine""",
+        remove_model,
+        name_argument,
     ),
 }

@@ -95,8 +95,15 @@ def chosen_model(around: Surroundings, name: str | None) -> ModelManager:
         UserError: none can be chosen.
     """
     with around.waits().during("model", "keys and services that may be there"):
-        llm, places = around.profile.llm, around.places
-        return choose_model(name, llm, places, around.environ, around.redactor)
+        profile, places = around.profile, around.places
+        return choose_model(
+            name,
+            profile.llm,
+            places,
+            around.environ,
+            around.redactor,
+            idle_seconds=profile.models.idle_seconds,
+        )
 
 
 @asynccontextmanager

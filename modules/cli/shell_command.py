@@ -14,7 +14,8 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Final
 
-from config.models_file import load_models
+from config.dotenv import inherited
+from config.models_file import models_of
 from config.server_list import secret_values
 from core.base.redaction import names_a_secret
 from core.base.text import one_line
@@ -61,10 +62,10 @@ async def run_shell(at: AtPrompt, command: str) -> ExitCode:
 
 
 def _environment(at: AtPrompt) -> dict[str, str]:
-    models = load_models(at.setting.places.config_file("models.json")).models.values()
+    models = models_of(at.setting.places).models.values()
     variables = {key_variable(entry) for entry in models}
     secrets = secret_values(at.setting.servers.everyone)
-    return without_keys(at.environ, {name for name in variables if name}, secrets)
+    return without_keys(inherited(at.environ), {name for name in variables if name}, secrets)
 
 
 def without_keys(

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TextIO, TypeAlias
 
-from config.models_file import ModelsFile, load_models
+from config.models_file import ModelsFile, models_of
 from config.schema import AgentProfile, load_profile
 from config.server_list import ServerList, secret_values, server_list
 from config.servers import ServerSpec
@@ -83,7 +83,7 @@ class Surroundings:
         Raises:
             SettingsError: it can't be used.
         """
-        return load_models(self.places.config_file("models.json"))
+        return models_of(self.places)
 
     @cached_property
     def servers(self) -> ServerList:

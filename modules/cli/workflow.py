@@ -194,7 +194,13 @@ def run_workflow(around: Surroundings) -> ExitCode:
     arguments = arguments_for(graph.goal, options)
     profile = arguments.adapted(around.profile)
     setting = Setting(
-        arguments, around.places, around.complaints, profile, around.servers, spawned={}
+        arguments,
+        around.places,
+        around.complaints,
+        profile,
+        around.servers,
+        spawned={},
+        environ=around.environ,
     )
     return answer(graph.goal, setting, around.waits(), graph)
 

@@ -20,7 +20,8 @@ from modules.memory.running_summary import RunningSummary
 class Remembering:
     """The past, as the prompts of one run tell it; `modules.decision.Remember`.
 
-    Plans of one run are asked for one after the other: what the first is told, all are.
+    Plans of one run are asked for one after the other: what the first is told, all are, as long
+    as the model is not known to read less.
     """
 
     def __init__(
@@ -41,10 +42,13 @@ class Remembering:
         self._facts = facts
         self._memories = memories
         self._past: Past | None = None
+        self._context_tokens: int | None = None
 
     async def __call__(self, history: Sequence[Exchange]) -> Past:
         """What is told of the session's exchanges, and of what outlasts it."""
-        if self._past is None:
+        context_tokens = self._model.traits.context_tokens
+        if self._past is None or context_tokens != self._context_tokens:
+            self._context_tokens = context_tokens
             past = await self._summary.past(history, self.session_room, self._model)
             self._past = replace(past, facts=self._facts, memories=self._memories)
         return self._past

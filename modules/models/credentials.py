@@ -15,6 +15,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias, TypeVar, cast
 
+from config.http_address import url_problem
 from config.models_file import BackendName, ModelEntry
 from config.settings import SettingsError, read_text
 from config.texts import TextProblem, load_json
@@ -32,6 +33,13 @@ USUAL_VARIABLES: Final[Mapping[BackendName, str]] = {
     "openai": "OPENAI_API_KEY",
 }
 """Where each service's documentation has its key; in the order of automatic choice."""
+
+ADDRESS_VARIABLES: Final[Mapping[BackendName, str]] = {
+    "gemini": "GOOGLE_GEMINI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "openai": "OPENAI_BASE_URL",
+}
+"""Where each service's own SDK looks for another address; the same key goes there, as with them."""
 
 KEY_PAGES: Final[Mapping[str, str]] = {
     "gemini": "https://aistudio.google.com/apikey",
@@ -78,6 +86,21 @@ def key_variable(entry: ModelEntry) -> str | None:
     if entry.api_key_env is not None or entry.base_url is not None:
         return entry.api_key_env
     return USUAL_VARIABLES.get(entry.type)
+
+
+def address_from_environment(entry: ModelEntry, environ: Mapping[str, str]) -> str | None:
+    """The address that the service's own variable names, for an entry that has none.
+
+    Raises:
+        ConfigurationError: what it holds is no address.
+    """
+    variable = ADDRESS_VARIABLES.get(entry.type)
+    if variable is None or entry.base_url is not None:
+        return None
+    address = environ.get(variable, "").strip()
+    if address and (wrong := url_problem(address)) is not None:
+        raise ConfigurationError(f"{variable} holds {wrong}")
+    return address or None
 
 
 def find_key(

@@ -483,8 +483,16 @@ def chosen_model(setting: AgentSetting, name: str | None, origin: str = "--model
 
     `origin` is what names it, for messages.
     """
-    llm, environ, redactor = setting.profile.llm, setting.environ, setting.redactor
-    return choose_model(name, llm, setting.shared, environ, redactor, flag_origin=origin)
+    profile = setting.profile
+    return choose_model(
+        name,
+        profile.llm,
+        setting.shared,
+        setting.environ,
+        setting.redactor,
+        flag_origin=origin,
+        idle_seconds=profile.models.idle_seconds,
+    )
 
 
 def _servers(setting: AgentSetting) -> ServerList:

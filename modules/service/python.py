@@ -12,6 +12,7 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from config.dotenv import with_env_file
 from config.schema import AgentProfile, load_profile
 from config.settings import HOME_VARIABLE, find_places
 from core.base.redaction import Redactor
@@ -51,8 +52,9 @@ async def opened(
             logger.addHandler(logging.NullHandler())
 
     def made() -> Agent:
-        environ = os.environ if home is None else {**os.environ, HOME_VARIABLE: str(home)}
-        places = find_places(environ)
+        here = os.environ if home is None else {**os.environ, HOME_VARIABLE: str(home)}
+        places = find_places(here)
+        environ = with_env_file(here, places.home)
         file = places.config_file("profiles.yaml")
         if isinstance(profile, str | Path):
             file = Path(profile)

@@ -52,6 +52,7 @@ from modules.terminal.wording import (
     normal_lines,
     part_lines,
     progress_line,
+    retry_line,
     run_line,
     server_log_line,
     verbose_lines,
@@ -134,6 +135,7 @@ class Progress:
         self._redactor = redactor if redactor is not None else Redactor({})
         self._told: Counter[str | int] = Counter()
         self._failed: ToolCall | None = None
+        self._retried_for = ("", "")
         self._call = call
         self._pictures = pictures
         self._clock = clock
@@ -271,9 +273,9 @@ class Progress:
             case ModelAsked(model, purpose):
                 self._wait("model", "model", f"{model} ({_PURPOSES[purpose]})")
             case ModelWriting():
-                self._wait("model", "model", writing_line(event), at_once=True)
-            case ModelRetried(model):
-                self._wait("model", "model", f"the next try of {model}")
+                self._wait("model", "model", writing_line(event), at_once=True, in_pieces=True)
+            case ModelRetried():
+                self._wait("model", "model", retry_line(event), at_once=True)
             case ModelReplaced(_, successor):
                 self._wait("model", "model", successor)
             case ModelAnswered():
@@ -282,9 +284,17 @@ class Progress:
                 pass
 
     def _wait(
-        self, key: Hashable, stage: str, text: str, *, at_once: bool = False, has_row: bool = True
+        self,
+        key: Hashable,
+        stage: str,
+        text: str,
+        *,
+        at_once: bool = False,
+        has_row: bool = True,
+        in_pieces: bool = False,
     ) -> None:
-        self._waits.begin(key, stage, self._harmless(text), at_once=at_once, has_row=has_row)
+        shown = self._harmless(text)
+        self._waits.begin(key, stage, shown, at_once=at_once, has_row=has_row, in_pieces=in_pieces)
 
     def _harmless(self, text: str) -> str:
         """For a row that is written over, whoever wrote it."""
@@ -380,6 +390,8 @@ class Progress:
             return part_lines(event.subtask, self._lines(event.event)) if is_told else []
         if self._loudness == "quiet":
             return []
+        if isinstance(event, ModelRetried):
+            return self._retry_lines(event)
         if self._loudness == "verbose":
             return verbose_lines(event)
         if isinstance(event, RunStarted):
@@ -393,6 +405,14 @@ class Progress:
                 return [("loop", run_line(outcome))] if outcome.steps or outcome.graph else []
             case _:
                 return self._limited(event)
+
+    def _retry_lines(self, event: ModelRetried) -> Lines:
+        """A reason is told once; where rows are shown, one of them has it as long as it counts."""
+        before, self._retried_for = self._retried_for, (event.model, event.reason)
+        if self._has_trail and self._graph is None:
+            return []
+        is_known = event.attempt > 1 and before == self._retried_for
+        return [("model", retry_line(event, is_known=is_known))]
 
     def _failed_call(self, event: Event) -> Lines:
         """The line of a call that failed, once it is known whether the next line has its reason."""

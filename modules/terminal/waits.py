@@ -25,6 +25,9 @@ from modules.terminal.streams import TextSink
 SHOWN_AFTER_SECONDS: Final = 0.25
 """What takes less is no wait, unless it is one of several: nothing is silent for over 0.3 s."""
 
+SILENT_AFTER_SECONDS: Final = 3.0
+"""After so long it is said that nothing comes any more of what was coming."""
+
 SHOWN_EVERY_SECONDS: Final = 0.2
 """How often times and marks of what is waited for move on."""
 
@@ -62,6 +65,14 @@ class _Wait:
 
     has_row: bool = True
     """False where other rows tell of it."""
+
+    told_at: float | None = None
+    """When something last came of what comes in pieces."""
+
+    def silence(self, now: float) -> str:
+        """For how long nothing came of what comes in pieces; empty where that is short."""
+        seconds = now - (now if self.told_at is None else self.told_at)
+        return f", nothing for {seconds_text(seconds)}" if seconds >= SILENT_AFTER_SECONDS else ""
 
 
 def mark_at(seconds: float) -> str:
@@ -117,17 +128,29 @@ class Waits:
         self._in_run = True
 
     def begin(
-        self, key: Hashable, stage: str, text: str, *, at_once: bool = False, has_row: bool = True
+        self,
+        key: Hashable,
+        stage: str,
+        text: str,
+        *,
+        at_once: bool = False,
+        has_row: bool = True,
+        in_pieces: bool = False,
     ) -> None:
-        """Something is waited for from now on; under a key that is there, only its text changes."""
+        """Something is waited for from now on; under a key that is there, only its text changes.
+
+        `in_pieces`: one has come just now, and it is told when no other does for a while.
+        """
         if self._log is None and not self.live.is_live:
             return
         with self.lock:
-            known = self._waits.get(key)
-            began = known.began if known is not None else self._clock()
+            known, now = self._waits.get(key), self._clock()
+            began = known.began if known is not None else now
             if not self._in_run and not self._waits:
                 self._busy_since = began
-            self._waits[key] = _Wait(stage, text, began, at_once, has_row)
+            self._waits[key] = _Wait(
+                stage, text, began, at_once, has_row, now if in_pieces else None
+            )
             self._go_on()
 
     def end(self, key: Hashable) -> None:
@@ -212,11 +235,13 @@ class Waits:
         if self._log is None or not self._waits:
             return None
         key, newest = next(reversed(self._waits.items()))
-        seconds = self._clock() - newest.began
+        now = self._clock()
+        seconds = now - newest.began
         times = int(seconds // LOGGED_EVERY_SECONDS)
         if times > self._logged.get(key, 0):
             self._logged[key] = times
             text = f"still waiting for {newest.text}, {seconds_text(seconds)} so far"
+            text += newest.silence(now)
             self._log(newest.stage, text)
         return LOGGED_EVERY_SECONDS - seconds % LOGGED_EVERY_SECONDS + _LATE_SECONDS
 
@@ -225,6 +250,7 @@ def _row_of(wait: _Wait, now: float) -> Row:
     elapsed = now - wait.began
     text = wait.text if wait.at_once else f"waiting for {wait.text}"
     end = f" · {seconds_text(elapsed)}" if elapsed >= SHOWN_AFTER_SECONDS else ""
+    end += wait.silence(now)
     return row((f"[{wait.stage}]", DIM), f" {mark_at(elapsed)} {text}", end=end)
 
 

@@ -281,13 +281,23 @@ def arguments_text(arguments: dict[str, Json]) -> str:
     return ", ".join([*shown, "…"] if len(fields) > ARGUMENTS_SHOWN else shown)
 
 
+def retry_line(event: ModelRetried, *, is_known: bool = False) -> str:
+    """Why a request is sent once more, and when; `is_known`: the same reason was told before.
+
+    What a person might do about it is left out: it is done already.
+    """
+    again = f"try {event.attempt + 1} of {event.model} in {event.pause_seconds:.1f} s"
+    if is_known:
+        return again
+    return f"{again}: {one_line(event.reason.partition('; ')[0], TROUBLE_CHARACTERS)}"
+
+
 def _trouble_line(event: ModelRetried | ModelReplaced) -> str:
-    why = one_line(event.reason, TROUBLE_CHARACTERS)
     match event:
-        case ModelRetried(model, _, attempt, pause):
-            return f"{why}; try {attempt + 1} of {model} in {pause:.1f} s"
-        case ModelReplaced(_, successor):
-            return f"{why}; {successor} takes over"
+        case ModelRetried():
+            return retry_line(event)
+        case ModelReplaced(_, successor, reason):
+            return f"{one_line(reason, TROUBLE_CHARACTERS)}; {successor} takes over"
         case _:
             assert_never(event)
 

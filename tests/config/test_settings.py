@@ -1,5 +1,6 @@
 """Where files lie, and what a configuration file that can't be used is told."""
 
+import json
 import os
 import pwd
 import tempfile
@@ -10,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from config.checking import MAX_PROBLEMS_SHOWN
-from config.models_file import load_models
+from config.models_file import ModelsFile, load_models, models_of
 from config.schema import AgentProfile, load_profile
 from config.servers import ServerEntry
 from config.settings import MAX_CONFIG_BYTES, ROOT, Places, SettingsError, find_places
@@ -108,6 +109,79 @@ def test_a_file_that_is_no_profile_at_all_is_told_so_with_its_line(
     assert profile_error(tmp_path, text).startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("key", "now"),
+    [
+        (
+            "llm:\n  embedding: nomic\n",
+            "'llm.embedding' is a key of earlier versions; now: documents",
+        ),
+    ],
+)
+def test_a_key_that_was_once_there_is_told_with_what_takes_its_place(
+    tmp_path: Path, key: str, now: str
+) -> None:
+    assert profile_error(tmp_path, AGENT + key).startswith(f"FILE:3: {now}")
+
+
+def test_keys_of_an_old_models_file_are_told_with_what_takes_their_place(tmp_path: Path) -> None:
+    text = """{
+      "defaults": {"text_generation": "gemini", "embedding": "nomic"},
+      "models": {
+        "phi4": {
+          "type": "ollama",
+          "embedding_model": "phi4",
+          "url": {"generate": "http://localhost:11434/api/generate"}
+        }
+      }
+    }"""
+    told = models_error(tmp_path, text).splitlines()
+    assert [line.partition(" is a key of earlier versions; now: ")[::2] for line in told] == [
+        (
+            "FILE:6: 'models.phi4.embedding_model'",
+            "documents.embedder in the profile, such as ollama:nomic-embed-text",
+        ),
+        (
+            "FILE:7: 'models.phi4.url'",
+            "base_url, the address before the paths: http://127.0.0.1:11434 for Ollama",
+        ),
+        ("FILE:2: 'defaults'", "llm.text_generation and documents.embedder in the profile"),
+    ]
+
+
+class TestModelsOfOnesOwn:
+    def own(self, home: Path, **document: object) -> ModelsFile:
+        (home / "config").mkdir(exist_ok=True)
+        (home / "config" / "models.json").write_text(json.dumps(document), encoding="utf-8")
+        return models_of(Places(ROOT, home))
+
+    def test_they_add_to_those_that_ship_and_go_first(self, tmp_path: Path) -> None:
+        shipped = load_models(ROOT / "config" / "models.json")
+        mine = {"type": "openai", "model": "m", "base_url": "http://127.0.0.1:1/v1"}
+        models = self.own(tmp_path, models={"mine": mine, "gpt": {"type": "openai", "model": "g"}})
+        assert [*models.models][:2] == ["mine", "gpt"]
+        assert {*models.models} == {"mine", *shipped.models}
+        assert models.models["gpt"].model == "g"
+        assert models.models["gemini"] == shipped.models["gemini"]
+        assert (models.patterns, models.prices) == (shipped.patterns, shipped.prices)
+        assert models_of(Places(ROOT, tmp_path / "none")) == shipped
+
+    def test_their_patterns_and_prices_go_first_and_an_empty_table_means_none(
+        self, tmp_path: Path
+    ) -> None:
+        models = self.own(
+            tmp_path,
+            models={},
+            patterns={"gpt-*": "ollama", "x-*": "openai"},
+            prices={"x-1": {"input": 1, "output": 2}},
+        )
+        assert [*models.patterns][:2] == ["gpt-*", "x-*"]
+        assert models.patterns["gpt-*"] == "ollama"
+        assert models.patterns["phi*"] == "ollama"
+        assert next(iter(models.prices)) == "x-1"
+        assert not self.own(tmp_path, models={}, prices={}).prices
+
+
 @pytest.mark.parametrize("nest", ["[", "- ", "{a: ", "? "])
 def test_a_file_nested_without_end_is_refused_and_does_not_end_the_process(
     tmp_path: Path, nest: str
@@ -131,7 +205,7 @@ def test_aliases_that_multiply_or_hold_themselves_cost_nothing(tmp_path: Path) -
     [
         (
             "x: 1\n",
-            "FILE:2: unknown key 'x'; allowed here: agent, strategy, memory, llm, budgets, "
+            "FILE:2: unknown key 'x'; allowed here: agent, strategy, memory, llm, models, budgets, "
             "persona, sandbox, documents, web, guidance, terminal, security, trace, team, service, "
             "mcp_servers",
         ),

@@ -50,14 +50,14 @@ def ledger(home: Path) -> Spent:
 
 
 def test_a_day_that_is_used_up_by_the_second_run_refuses_the_third(tmp_path: Path) -> None:
-    options = with_budgets(tmp_path, "day: {tokens: 100}")
+    options = with_budgets(tmp_path, "day: {tokens: 10000}")
     for _ in range(2):
-        done = asked(tmp_path, [reply(SAYS_12, 60)], *options)
+        done = asked(tmp_path, [reply(SAYS_12, 6_000)], *options)
         assert (done.code, done.out) == (0, "12\n")
     for more in ((), ("--no-memory",)):
         refused = asked(tmp_path, [SAYS_12], *options, *more)
         assert (refused.code, refused.out) == (3, "")
-        assert "today's budget is spent: 120 of 100 tokens" in refused.err
+        assert "today's budget is spent: 12,000 of 10,000 tokens" in refused.err
         assert "budgets.day.tokens" in refused.err
         assert "replies left over: 1" in refused.err, "no model was asked"
     assert len(session_files(tmp_path)) == 2
@@ -67,14 +67,14 @@ def test_a_day_that_is_used_up_by_the_second_run_refuses_the_third(tmp_path: Pat
     assert told["budget"] == {
         "scope": "day",
         "measure": "tokens",
-        "spent": 120,
-        "limit": 100,
+        "spent": 12_000,
+        "limit": 10_000,
         "key": "budgets.day.tokens",
         "is_before": True,
     }
     stats = agent(tmp_path, "stats", *options)
-    assert "budgets.day.tokens  120 of 100 tokens" in stats.out
-    more = with_budgets(tmp_path, "day: {tokens: 1000}")
+    assert "budgets.day.tokens  12,000 of 10,000 tokens" in stats.out
+    more = with_budgets(tmp_path, "day: {tokens: 100000}")
     assert asked(tmp_path, [SAYS_12], *more).code == 0
 
 
@@ -90,17 +90,30 @@ def test_a_run_that_uses_up_the_rest_ends_amid_with_what_there_is(tmp_path: Path
 
 
 def test_the_limits_of_the_command_line_are_told_as_budgets_of_the_run(tmp_path: Path) -> None:
-    options = ["--profile", str(write_profile(tmp_path)), "--max-tokens", "50", "--json"]
+    options = ["--profile", str(write_profile(tmp_path)), "--max-tokens", "5000", "--json"]
     fails = plan('raise ValueError("no")')
-    told = result(asked(tmp_path, [reply(fails, 60), SAYS_12], *options))
+    told = result(asked(tmp_path, [reply(fails, 6_000), SAYS_12], *options))
     assert (told["budget"]["scope"], told["budget"]["key"]) == ("run", "llm.max_tokens")
     assert not (tmp_path / LEDGER_FILE).exists()
 
 
+def test_a_request_that_would_pass_the_limit_by_its_prompt_alone_is_not_sent(
+    tmp_path: Path,
+) -> None:
+    options = ["--profile", str(write_profile(tmp_path)), "--max-tokens", "100", "--json"]
+    done = asked(tmp_path, [reply(SAYS_12, 3_000)], *options)
+    told = result(done)
+    assert (done.code, told["usage"]["model_calls"]) == (3, 0)
+    assert "stopped before its next request, which has about 1," in told["message"]
+    assert "it has used 0 of the 100 that are allowed; allow more with --max" in told["message"]
+    assert told["budget"]["limit"] == 100
+    assert "replies left over: 1" in done.err, "no model was asked"
+
+
 def test_a_conversation_has_its_own(tmp_path: Path) -> None:
-    options = with_budgets(tmp_path, "conversation: {tokens: 50}")
+    options = with_budgets(tmp_path, "conversation: {tokens: 5000}")
     for name, code in (("notes", 0), ("notes", 3), ("others", 0)):
-        done = asked(tmp_path, [reply(SAYS_12, 60)], *options, "--session", name)
+        done = asked(tmp_path, [reply(SAYS_12, 6_000)], *options, "--session", name)
         assert done.code == code
     assert "begin another conversation" in asked(tmp_path, [], *options, "--session", "notes").err
 
@@ -126,10 +139,10 @@ def test_a_run_ends_when_its_time_is_over(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_run_had_spent_counts(tmp_path: Path) -> None:
-    options = with_budgets(tmp_path, "day: {tokens: 50}")
+    options = with_budgets(tmp_path, "day: {tokens: 8000}")
     fails = plan('raise ValueError("no")')
     slow = {"text": SAYS_12, "after": 60}
-    model = script(tmp_path, [reply(fails, 40), slow])
+    model = script(tmp_path, [reply(fails, 4_000), slow])
     with subprocess.Popen(
         [
             *(sys.executable, str(ROOT / "agent.py"), *options, "--model", model),
@@ -144,9 +157,9 @@ def test_what_a_killed_run_had_spent_counts(tmp_path: Path) -> None:
         assert running.stdout is not None
         assert any(json.loads(line)["type"] == "retrying" for line in running.stdout)
         running.kill()
-    assert ledger(tmp_path).tokens == 40
+    assert ledger(tmp_path).tokens == 4_000
     assert ledger(tmp_path).seconds > 0
-    assert asked(tmp_path, [reply(SAYS_12, 60)], *options).code == 0
+    assert asked(tmp_path, [reply(SAYS_12, 6_000)], *options).code == 0
     assert asked(tmp_path, [SAYS_12], *options).code == 3
 
 
@@ -167,7 +180,7 @@ def test_of_two_processes_at_once_the_calls_are_counted_together(tmp_path: Path)
 
 
 def test_a_ledger_that_cannot_be_read_is_told_and_nothing_is_asked(tmp_path: Path) -> None:
-    options = with_budgets(tmp_path, "day: {tokens: 100}")
+    options = with_budgets(tmp_path, "day: {tokens: 10000}")
     (tmp_path / LEDGER_FILE).write_text("tokens: none, honestly\n" * 100)
     done = asked(tmp_path, [SAYS_12], *options)
     assert (done.code, done.out) == (1, "")
@@ -179,16 +192,18 @@ def test_a_ledger_that_cannot_be_read_is_told_and_nothing_is_asked(tmp_path: Pat
 
 def test_without_budgets_nothing_is_written(tmp_path: Path) -> None:
     options = ["--profile", str(write_profile(tmp_path))]
-    assert asked(tmp_path, [reply(SAYS_12, 60)], *options).code == 0
+    assert asked(tmp_path, [reply(SAYS_12, 6_000)], *options).code == 0
     assert not (tmp_path / LEDGER_FILE).exists()
 
 
 def test_lines_of_a_pipe_share_the_budget_and_each_has_its_line(tmp_path: Path) -> None:
-    options = with_budgets(tmp_path, "day: {tokens: 100}")
-    model = script(tmp_path, [reply(SAYS_12, 60)] * 2)
+    options = with_budgets(tmp_path, "day: {tokens: 10000}")
+    model = script(tmp_path, [reply(SAYS_12, 5_000)] * 2)
     done = agent(tmp_path, *options, "--model", model, stdin=b"one\ntwo\nthree\n/compact\n")
     assert done.code == 3
     first, second, third, notes = done.out.splitlines()
     assert (first, second) == ("12", "12")
-    assert third.startswith("[No answer: today's budget is spent: 120 of 100 tokens")
-    assert notes.startswith("[today's budget is spent: 120 of 100 tokens"), "nor beside requests"
+    assert third.startswith("[No answer: today's budget is spent: 10,000 of 10,000 tokens")
+    assert notes.startswith("[today's budget is spent: 10,000 of 10,000 tokens"), (
+        "nor beside requests"
+    )

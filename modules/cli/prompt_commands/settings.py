@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, get_args, get_origin
 
-from config.models_file import load_models
+from config.models_file import models_of
 from config.schema import StrategyProfile
 from core.base.text import did_you_mean, near_names
 from core.errors import UsageError
@@ -54,14 +54,14 @@ async def _model(at: AtPrompt, words: str) -> None:
         for row in rows
     ]
     answering = next((row for row in rows if row.backend_name == name), None)
-    prices = prices_told(load_models(at.setting.places.config_file("models.json")))
+    prices = prices_told(models_of(at.setting.places))
     table = table_for(model_table(rows, answering))
     at.say("model", f"{name} answers; /model NAME lets another one\n{table}\n{prices}")
 
 
 def _rows(at: AtPrompt) -> list[ModelRow]:
     places = at.setting.places
-    return [*model_rows(load_models(places.config_file("models.json")), at.environ, places.home)]
+    return [*model_rows(models_of(places), at.environ, places.home)]
 
 
 def _profile_names(at: AtPrompt, text: str) -> Iterable[Candidate]:

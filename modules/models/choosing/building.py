@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, assert_never
 from urllib.parse import urlsplit
 
-from config.models_file import ModelEntry, ModelsFile, Price
+from config.models_file import IDLE_SECONDS, ModelEntry, ModelsFile, Price
 from core.base.frozen import frozen
 from core.base.http import is_loopback
 from core.base.ollama import HOST_VARIABLE
@@ -28,7 +28,15 @@ from modules.models.choosing.discovery import (
     local_models,
 )
 from modules.models.choosing.names import RepliesFile, Wanted, completed, default_model
-from modules.models.credentials import ApiKey, KeyringStore, find_key, missing_key
+from modules.models.credentials import (
+    ADDRESS_VARIABLES,
+    ApiKey,
+    KeyringStore,
+    address_from_environment,
+    find_key,
+    key_variable,
+    missing_key,
+)
 from modules.models.hosted.model import HostedModel
 from modules.models.local.client import LocalModel
 from modules.models.offline.planner import OfflineModel
@@ -50,21 +58,26 @@ _LOCAL_NAMES_SHOWN: Final = 10
 
 @frozen
 class Means:
-    """What models are built from; `home` holds weights."""
+    """What models are built from; `home` holds weights, `idle_seconds` is the profile's."""
 
     models: ModelsFile
     environ: Mapping[str, str]
     home: Path | None
     keyring: KeyringStore | None
+    idle_seconds: float = IDLE_SECONDS
 
 
 @frozen
 class Built:
-    """A backend, ready to be asked, what it was built for, and the key that it was given."""
+    """A backend, ready to be asked, what it was built for, and the key that it was given.
+
+    `told` says what in the environment has a say in where it is asked; empty where nothing has.
+    """
 
     chosen: ChosenModel
     meant: Wanted
     key: ApiKey | None = None
+    told: str = ""
 
 
 def build(wanted: Wanted, name: str, means: Means) -> Built:
@@ -83,14 +96,17 @@ def build(wanted: Wanted, name: str, means: Means) -> Built:
             pass
     entry = _complete(wanted, means)
     key = find_key(entry, means.environ, means.keyring)
+    address = address_from_environment(entry, means.environ)
+    placed = entry if address is None else entry.model_copy(update={"base_url": address})
     chosen = ChosenModel(
-        _backend(entry, key, name, means),
-        _own_price(entry),
+        _backend(entry, placed, key, name, means),
+        _own_price(placed),
         entry.timeout_seconds,
         entry.concurrent_requests,
-        partial(price_of, entry, means.models),
+        partial(price_of, placed, means.models),
     )
-    return Built(chosen, entry, key)
+    told = "" if address is None else f"{ADDRESS_VARIABLES[entry.type]} says where"
+    return Built(chosen, entry, key, told)
 
 
 def _complete(entry: ModelEntry, means: Means) -> ModelEntry:
@@ -147,21 +163,23 @@ def _own_price(entry: ModelEntry) -> Price | None:
     return entry.price
 
 
-def _backend(entry: ModelEntry, key: ApiKey | None, name: str, means: Means) -> TextModel:
-    """The backend of an entry.
+def _backend(
+    entry: ModelEntry, placed: ModelEntry, key: ApiKey | None, name: str, means: Means
+) -> TextModel:
+    """The backend of an entry; `placed` is the same with the address that counts.
 
     Raises:
         ConfigurationError: it needs a key and there is none, or its address is none.
     """
     match entry.type:
-        case "openai" if entry.base_url is not None:  # which may want no key
-            return HostedModel(entry, key)
         case "gemini" | "anthropic" | "openai":
-            if key is None:
+            # A server that speaks OpenAI's protocol elsewhere may want no key.
+            is_open = entry.type == "openai" and placed.base_url is not None
+            if key is None and not is_open:
                 raise missing_key(entry, name)
-            return HostedModel(entry, key)
+            return HostedModel(placed, key, means.idle_seconds, key_variable(entry))
         case "ollama":
-            return OllamaModel(entry, means.environ, key)
+            return OllamaModel(entry, means.environ, key, means.idle_seconds)
         case "local":
             state = means.home / "cache" / "local_models" if means.home is not None else None
             return LocalModel(entry, state)

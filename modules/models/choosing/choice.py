@@ -16,7 +16,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
 
-from config.models_file import ModelEntry, ModelsFile
+from config.models_file import IDLE_SECONDS, ModelEntry, ModelsFile
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.errors import ConfigurationError, UserError
@@ -79,12 +79,14 @@ def choose_models(
     keyring: KeyringStore | None = None,
     *,
     flag_origin: str = FLAG_ORIGIN,
+    idle_seconds: float = IDLE_SECONDS,
 ) -> Choice:
     """The models of `--model`, else of the profile; `flag_origin` is where else they were named.
 
     A model of a chain whose key or file is missing is left out, and a note says so, as long as
     another can be used. `home` is CORTEX_HOME; `keyring` is by default that of the system, if there
-    is a home, with time to type its password.
+    is a home, with time to type its password. A reply in which nothing comes for `idle_seconds` is
+    given up.
 
     Raises:
         UsageError: `--model` names nothing that is known, or a file that can't be read.
@@ -95,7 +97,7 @@ def choose_models(
     text = (profile_choice if flag is None else flag).strip()
     if keyring is None and home is not None:
         keyring = KeyringStore(home)
-    means = Means(models, environ, home, keyring)
+    means = Means(models, environ, home, keyring, idle_seconds)
     if not text.startswith(RECORD):
         return _chain(text, origin, means)
     file, equals, names = text.removeprefix(RECORD).partition("=")
@@ -147,7 +149,8 @@ def _chain(text: str, origin: str, means: Means) -> Choice:
     models = tuple(one.chosen for one in built)
     secrets = tuple(one.key.value for one in built if one.key is not None)
     chain = ", else ".join(model.model.name for model in models)
-    return Choice(models, f"{chain}: {why}", tuple(notes), secrets)
+    where = "".join(f"; {told}" for told in dict.fromkeys(one.told for one in built if one.told))
+    return Choice(models, f"{chain}: {why}{where}", tuple(notes), secrets)
 
 
 def _names(text: str, models: ModelsFile) -> list[str]:

@@ -91,11 +91,11 @@ def resolve(name: str, models: ModelsFile) -> Wanted | None:
 def default_entry(backend: BackendName, models: ModelsFile) -> ModelEntry:
     """The entry of a backend that is meant where only the backend is named.
 
-    It is the one that bears the backend's name, else the first of that type at the service's own
-    address, else ours.
+    It is the one of the user's that bears the backend's name, else the first of that type at the
+    service's own address, which are the user's before ours.
     """
-    named = models.models.get(backend)
-    if named is not None and named.type == backend:
+    named, ours = models.models.get(backend), built_in_models().models.get(backend)
+    if named is not None and named.type == backend and named != ours:
         return named
     for entry in models.models.values():
         if entry.type == backend and entry.base_url is None:

@@ -10,6 +10,7 @@ documentation asks.
 """
 
 import base64
+import json
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
@@ -238,6 +239,8 @@ class AnthropicReply(ReplyReader):
                 yield from self._close_call(index)
             case {"type": "message_start", "message": {"usage": dict() as counts}}:
                 self._count(counts)
+            case {"type": "message", "content": list() as blocks}:
+                yield from self._take_whole(blocks, event)
             case {"type": "message_delta"}:
                 self._take_end(event)
             case {"type": "message_stop"}:
@@ -283,6 +286,23 @@ class AnthropicReply(ReplyReader):
                 self._calls.begin(index, name)
             case _:
                 return
+
+    def _take_whole(self, blocks: list[Json], message: JsonObject) -> Iterator[ReplyDelta]:
+        """A message in one piece, as who does not stream sends it."""
+        for index, block in enumerate(blocks):
+            match block:
+                case {"type": "thinking", "thinking": str() as thought} if thought:
+                    yield ThinkingDelta(thought)
+                case {"type": "tool_use", "input": dict() as arguments, **rest}:
+                    yield from self._take_block(index, {"type": "tool_use", **rest})
+                    self._calls.add(index, json.dumps(arguments))
+                    yield from self._close_call(index)
+                case dict():
+                    yield from self._take_block(index, block)
+                case _:
+                    continue
+        self._take_end({"delta": message, "usage": message.get("usage")})
+        self.is_complete = True
 
     def _take_delta(self, index: int, delta: JsonObject) -> Iterator[ReplyDelta]:
         match delta:

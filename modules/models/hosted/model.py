@@ -13,9 +13,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Final, Protocol
 
-from config.models_file import ModelEntry
+from config.models_file import IDLE_SECONDS, ModelEntry
 from core.ports import ModelRequest, ModelTraits, ReplyDelta
-from modules.models.credentials import USUAL_VARIABLES, ApiKey
+from modules.models.credentials import ADDRESS_VARIABLES, USUAL_VARIABLES, ApiKey
 from modules.models.http.errors import Advice, ServiceErrors
 
 BASE_URLS: Final = {
@@ -124,10 +124,20 @@ def context_tokens_of(entry: ModelEntry) -> int | None:
 class HostedModel(RemoteModel):
     """A model of Google's, Anthropic's, or a server that speaks OpenAI's protocol."""
 
-    def __init__(self, entry: ModelEntry, key: ApiKey | None) -> None:
-        """The entry's model; `entry.model` is filled in. Some servers want no key."""
+    def __init__(
+        self,
+        entry: ModelEntry,
+        key: ApiKey | None,
+        idle_seconds: float = IDLE_SECONDS,
+        key_variable: str | None = None,
+    ) -> None:
+        """The entry's model; `entry.model` is filled in. Some servers want no key.
+
+        `key_variable` is the one that was looked at for the key, None where the entry names none.
+        """
         model = entry.model or ""
-        super().__init__(f"{entry.type}:{model}", _errors(entry, key))
+        errors = _errors(entry, key, idle_seconds, key_variable)
+        super().__init__(f"{entry.type}:{model}", errors)
         family = FAMILIES.get(entry.type)
         sees = sees_images(model) if family is None else family in model
         context_tokens = context_tokens_of(entry)
@@ -147,9 +157,17 @@ class HostedModel(RemoteModel):
         return Service(self._entry, self.errors)
 
 
-def _errors(entry: ModelEntry, key: ApiKey | None) -> ServiceErrors:
-    variable = entry.api_key_env or USUAL_VARIABLES[entry.type]
-    no_key = f"set {variable}, or store a key with: agent.py auth set {entry.type}"
+def _errors(
+    entry: ModelEntry, key: ApiKey | None, idle_seconds: float, key_variable: str | None
+) -> ServiceErrors:
+    if key_variable is None:
+        no_key = (
+            "its entry names no variable for one: give it api_key_env in models.json, and set that"
+        )
+    else:
+        is_usual = USUAL_VARIABLES[entry.type] == key_variable
+        stored = entry.type if is_usual else key_variable
+        no_key = f"set {key_variable}, or store a key with: agent.py auth set {stored}"
     if entry.base_url is None:
         advice = Advice(
             "check the network connection, or work without it: --model offline",
@@ -157,12 +175,13 @@ def _errors(entry: ModelEntry, key: ApiKey | None) -> ServiceErrors:
             no_key,
         )
     else:
+        where = f"base_url in config/models.json, or {ADDRESS_VARIABLES[entry.type]}"
         advice = Advice(
-            "start the server, or check base_url in config/models.json",
-            "name another model there, or check base_url"
+            f"start the server, or check {where}",
+            "name another model there, or check its address"
             + (", which mostly ends in /v1" if entry.type == "openai" else ""),
             no_key,
         )
     base_url = entry.base_url or BASE_URLS[entry.type]
     subject = f"model {entry.type}:{entry.model}"
-    return ServiceErrors(subject, base_url, advice, key, entry.timeout_seconds)
+    return ServiceErrors(subject, base_url, advice, key, entry.timeout_seconds, idle_seconds)

@@ -10,19 +10,16 @@ that was too long. Which parameter it is, an error says (`param`, or in the mess
 
 import base64
 import re
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 from config.models_file import ModelEntry, ThinkingEffort
-from core.base.json_text import json_start
 from core.ports import ImageInput, ModelRequest
 from core.values import Json, JsonObject
-from modules.models.hosted.openai_reply import OpenAIReply, first_choice
+from modules.models.hosted.openai_reply import OpenAIReply
 from modules.models.hosted.service import StreamingService
 from modules.models.http.error_document import ErrorDocument
 from modules.models.http.errors import ServiceError, ServiceErrors
-from modules.models.http.reply import ServiceReply
 from modules.models.serving.budget import output_limit
 
 SCHEMA_NAME: Final = "reply"
@@ -114,23 +111,6 @@ class OpenAIService(StreamingService[Dialect]):
         if manner["response_format"] and request.schema is not None:
             body["response_format"] = _response_format(request.schema, manner["response_format"][0])
         return body
-
-    async def documents(self, reply: ServiceReply) -> AsyncGenerator[JsonObject]:
-        """The chunks of a reply that is streamed, else its one body; errors in them are raised."""
-        if reply.media_type == "application/json":
-            body = await reply.json()
-            if (error := reply.errors.reported(body)) is not None:
-                raise error
-            if first_choice(body) is None:
-                raise reply.unreadable(json_start(body, 200).encode())
-            reply.is_done = True
-            yield body
-            return
-        if reply.media_type == "text/html":
-            raise reply.unreadable(await reply.beginning())
-        async with aclosing(reply.objects(reply.events())) as chunks:
-            async for chunk in chunks:
-                yield chunk
 
 
 def _is_about_length(error: ErrorDocument) -> bool:

@@ -6,10 +6,10 @@ Ollama), or as parts of the content (Mistral). All of it is untrusted: what has 
 the protocol gives it is passed over.
 """
 
+import json
 from collections.abc import Iterator
 
-from pydantic_core import to_json
-
+from core.base.json_text import json_start
 from core.ports import (
     FinishReason,
     ReplyDelta,
@@ -25,8 +25,18 @@ from modules.models.thinking import ThinkingSplitter
 
 WITHHELD = "[The service's content filter stopped the reply.]"
 
-_FINISHES: dict[str, FinishReason] = {"length": "length", "content_filter": "refused"}
-"""All other reasons, `stop` and `tool_calls` above all, say that the model was done."""
+_FINISHES: dict[str, FinishReason] = {
+    **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens"), "length"),
+    **dict.fromkeys(("content_filter", "sensitive"), "refused"),
+}
+"""Reasons in small letters, as OpenAI, Mistral, GLM and others have them. All that are not here or
+below, `stop` and `tool_calls` above all, say that the model was done."""
+
+_BROKEN_OFF = frozenset(
+    {"error", "network_error", "engine_error", "abort", "aborted", "cancelled", "timeout"}
+    | {"insufficient_system_resource", "failed", "interrupted"}
+)
+"""What OpenRouter, GLM, DeepSeek, vLLM and others say of a reply that their service stopped."""
 
 
 class OpenAIReply(ReplyReader):
@@ -39,34 +49,45 @@ class OpenAIReply(ReplyReader):
         self._calls = ToolCalls()
         self._declined = False
         self._filtered = False
+        self._is_whole = self._has_choice = False
+        self._other: JsonObject | None = None  # what came in place of a reply
 
     def feed(self, chunk: JsonObject, /) -> list[ReplyDelta]:
         """What a chunk adds, or a whole body.
 
         Raises:
-            ModelUnavailable: the choice reports an error, as OpenRouter does.
+            ModelUnavailable: the choice reports an error, as OpenRouter does, or that the service
+                broke the reply off.
         """
         self.usage = usage_in(chunk.get("usage")) or self.usage
         choice = first_choice(chunk)
         if choice is None:
+            self._other = chunk
             return []
-        if (error := self.errors.reported(choice)) is not None:
+        self._has_choice = True
+        if choice.get("error") and (error := self.errors.reported(choice)) is not None:
             raise error
         deltas = self._written(choice)
         reason = choice.get("finish_reason")
+        self._is_whole = isinstance(choice.get("message"), dict) and "delta" not in choice
         if isinstance(reason, str) and reason:
-            self._finish, self.is_complete = _FINISHES.get(reason, "stop"), True
-            self._filtered = reason == "content_filter"
+            if (kind := reason.lower()) in _BROKEN_OFF:
+                raise self.errors.broke_off(f"finish_reason {kind}")
+            self._finish, self.is_complete = _FINISHES.get(kind, "stop"), True
+            self._filtered = self._finish == "refused"
         return deltas
 
     def end(self) -> Iterator[ReplyDelta]:
         """What is known only at the end: the rest of the text, tool calls, and the end itself.
 
         Raises:
-            ModelUnavailable: nobody said that this is the end.
+            ModelUnavailable: nobody said that this is the end, or nothing of it was a reply.
         """
-        if not (self.is_complete or self.reply.is_done):
+        is_over = self.is_complete or self.reply.is_done or self._is_whole
+        if not (is_over and self._has_choice):
             yield ReplyEnd(self.usage)
+            if self._other is not None and not self._has_choice:
+                raise self.reply.unreadable(json_start(self._other, 200).encode())
             raise self.errors.broke_off()
         yield from self._splitter.end()
         yield from self._calls.take_all()
@@ -102,7 +123,7 @@ class OpenAIReply(ReplyReader):
         if isinstance(arguments, str):
             self._calls.add(place, arguments)
         elif isinstance(arguments, dict):
-            self._calls.add(place, to_json(arguments).decode())
+            self._calls.add(place, json.dumps(arguments))
 
     def _content(self, content: Json) -> list[ReplyDelta]:
         if isinstance(content, str):

@@ -17,8 +17,6 @@ from modules.models.http.client import ServiceClient
 from modules.models.http.errors import ServiceError, ServiceErrors
 from modules.models.http.reply import LINGER_SECONDS, ReplyReader, ServiceReply, deltas_of
 
-EVENT_STREAM = "text/event-stream"
-
 THINKING_ROOM_TOKENS = 16_384
 """What a model that thinks gets on top of what a request allows for its reply."""
 
@@ -58,7 +56,7 @@ class StreamingService(ABC, Generic[MannerT]):
         async with AsyncExitStack() as stack:
             reply = await self._asked(stack, request)
             when_complete = partial(reply.expect_end, self.linger_seconds)
-            read = deltas_of(self.documents(reply), self._reader(reply), when_complete)
+            read = deltas_of(reply.documents(), self._reader(reply), when_complete)
             async with aclosing(read) as deltas:
                 async for delta in deltas:
                     yield delta
@@ -99,11 +97,3 @@ class StreamingService(ABC, Generic[MannerT]):
     @abstractmethod
     def body(self, request: ModelRequest, manner: MannerT) -> JsonObject:
         """The JSON to send."""
-
-    async def documents(self, reply: ServiceReply) -> AsyncGenerator[JsonObject]:
-        """The events of a reply; errors among them are raised."""
-        if reply.media_type != EVENT_STREAM:  # such as a proxy's page
-            raise reply.unreadable(await reply.beginning())
-        async with aclosing(reply.objects(reply.events())) as events:
-            async for event in events:
-                yield event

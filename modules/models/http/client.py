@@ -71,9 +71,9 @@ class ServiceClient:
                 verify=httpx2.create_ssl_context() if secure else unused,
                 timeout=httpx2.Timeout(
                     connect=CONNECT_SECONDS,
-                    read=errors.idle_seconds,
+                    read=errors.timeout_seconds,
                     write=WRITE_SECONDS,
-                    pool=errors.idle_seconds,
+                    pool=errors.timeout_seconds,
                 ),
                 limits=httpx2.Limits(
                     max_connections=CONNECTIONS_MAX,

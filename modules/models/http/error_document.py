@@ -1,12 +1,15 @@
-"""What a model's service says when it refuses: its error document, in the forms that are about.
+"""What a model's service says when it refuses: its error document, whatever its form.
 
 OpenAI and most who speak its protocol send `{"error": {"message", "type", "param", "code"}}`,
 OpenRouter with the words of the provider behind it in `metadata.raw`, Anthropic with
 `details.error_code`, Google with a `status` and `details` (google/rpc/error_details.proto), at
-times in a list, Ollama `{"error": "…"}`, vLLM once the fields without the envelope, and FastAPI
-(llama_cpp.server) `{"detail": [{"loc": […], "msg": "…"}]}`.
+times in a list, Ollama `{"error": "…"}`, vLLM the fields without the envelope, FastAPI
+(llama_cpp.server) `{"detail": [{"loc": […], "msg": "…"}]}`, GLM `{"code", "msg"}`, MiniMax a
+`base_resp` beside empty `choices`. So a text is looked for under each of the words that mean one,
+in the document and in what wraps it. Where no status is told, the words of the text tell the kind.
 """
 
+import re
 from dataclasses import replace
 from typing import Final
 
@@ -14,9 +17,13 @@ from core.base.frozen import frozen
 from core.base.http import PAUSE_SECONDS_MAX
 from core.base.text import lazy_pattern
 from core.values import Json, JsonObject
+from modules.models.http.json_text import whole_characters
 
 MESSAGE_CHARACTERS_MAX = 4_000
 """How much of a service's text is looked at; an error shows less."""
+
+ERROR_OBJECT = "error"
+"""What vLLM and FastChat call an error in `object`."""
 
 DETAILS_MAX = 20
 """How many details are looked at."""
@@ -28,6 +35,87 @@ _SPENT: Final = lazy_pattern(
     r"insufficient_quota|billing_hard_limit_reached|billing_not_active|.*spend_limit_reached"
 )
 """Codes under HTTP 429 that no waiting mends: the account has no money left."""
+
+_MESSAGES: Final = (
+    *("message", "msg", "detail", "error_msg", "error_message", "errmsg", "status_msg", "Message"),
+    *("error_description", "description", "faultstring", "reason", "title"),
+)
+"""Where the text stands, the best word first."""
+
+_CODES: Final = ("code", "error_code", "errcode", "status_code", "err_code", "status", "Code")
+"""Where the code stands."""
+
+_WRAPPERS: Final = ("error", "errors", "base_resp", "fault", "Error")
+"""What an error may stand in."""
+
+_OF_REPLIES: Final = (
+    *("choices", "candidates", "message", "delta", "content", "content_block", "response", "done"),
+    *("usage", "usageMetadata", "promptFeedback", "output"),
+)
+"""Keys of which no error document has any, if not as a text or empty."""
+
+_KINDS: Final = (
+    (
+        402,
+        lazy_pattern(
+            r"insufficient[ _](?:account[ _])?(?:balance|quota|credit|fund)"
+            r"|(?:balance|account|credits?|wallet|quota)\b.{0,20}"
+            r"\b(?:empty|insufficient|not enough|exhausted|too low|used up|depleted)"
+            r"|(?:out of|no|not enough|more) (?:credits?|balance|funds)\b|arrears|overdue"
+            r"|余额|欠费",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        401,
+        lazy_pattern(
+            r"(?:invalid|incorrect|wrong|missing|expired|unknown|no)[ _](?:api|access|auth)?[ _-]?"
+            r"(?:key|token)\b|(?:api|access|auth)[ _-]?(?:key|token).{0,20}"
+            r"(?:invalid|incorrect|not valid|expired)"
+            r"|unauthori[sz]ed|authentication|not authori[sz]ed|login fail",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        429,
+        lazy_pattern(
+            r"rate[ _-]?limit|too many requests|throttl|concurrency|requests per",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        503,
+        lazy_pattern(
+            r"overload|busy|unavailable|(?:try|retry) again|retry later|capacity|temporar",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        404,
+        lazy_pattern(r"model.{0,80}(?:not found|does not exist|not exist|unknown)", re.IGNORECASE),
+    ),
+)
+"""The HTTP status that words mean, for a document that tells none; the first that fits holds."""
+
+_LENGTH: Final = lazy_pattern(
+    r"context[ _-]?(?:length|window|size|limit)|length_exceeded|exceed_context"
+    r"|max(?:imum)?[ _](?:model|prompt|context|input|sequence)[ _](?:length|tokens)"
+    r"|tokens? than the (?:context|model)|too many (?:input |prompt )?tokens|reduce the length"
+    r"|\b(?:prompt|input|messages?|request|conversation)\b[^.]{0,60}"
+    r"\b(?:too (?:long|large|many)|longer than|must have less|must be <=)"
+    r"|\btokens?\b[^.]{0,80}\bexceed|\bexceed[^.]{0,60}\b(?:tokens?|context)\b"
+    r"|range of input length|token limit|输入.{0,20}(?:超|过长)|超长",
+    re.IGNORECASE,
+)
+"""How services say that a prompt is longer than their model can read. No status and no code is
+common to them: they use 400, 413, 422 and 500."""
+
+_LIMIT: Final = lazy_pattern(
+    r"(?:context|limit|maximum|max|n_ctx|<=)\D{0,60}?(\d[\d,]{2,12})|> (\d[\d,]{2,12})",
+    re.IGNORECASE,
+)
+
+LIMIT_TOKENS_MAX: Final = 100_000_000
 
 _STATUSES: Final = {
     **dict.fromkeys(("invalid_request_error", "invalid_argument"), 400),
@@ -53,8 +141,10 @@ class ErrorDocument:
     """The parts of an error document; texts are empty where it has none.
 
     `code` is the service's own word for what went wrong, `param` the parameter that it won't take.
-    `status` is the HTTP status that the document tells, else None. `is_spent`: no waiting helps,
-    the account's money or quota is used up. `refuses_key`: it is about the key.
+    `status` is the HTTP status that the document tells, else None, and `means` the one that its
+    words tell. `is_spent`: no waiting helps, the account's money or quota is used up.
+    `refuses_key`: it is about the key. `is_too_long`: the prompt has more tokens than the model
+    can read, `limit_tokens` if the service says how many these are.
     """
 
     message: str = ""
@@ -65,6 +155,46 @@ class ErrorDocument:
     refuses_key: bool = False
     retry_after_seconds: float | None = None
 
+    @property
+    def means(self) -> int | None:
+        """The HTTP status that the words mean; None where they say nothing."""
+        text = f"{self.code} {self.message}"
+        return next((status for status, words in _KINDS if words.search(text)), None)
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether it is about the length of the prompt."""
+        return _LENGTH.search(f"{self.code} {self.message}") is not None
+
+    @property
+    def limit_tokens(self) -> int | None:
+        """How many tokens the model can read, if the text says so."""
+        found = _LIMIT.search(self.message)
+        if found is None:
+            return None
+        tokens = int((found[1] or found[2]).replace(",", ""))
+        return tokens if tokens <= LIMIT_TOKENS_MAX else None
+
+
+def told_in_words(text: str) -> ErrorDocument:
+    """An error that has no other form than its text."""
+    return ErrorDocument(_text(text))
+
+
+def reports_error(document: JsonObject) -> bool:
+    """Whether a document that came as a part of a reply, under HTTP 200, is none but an error."""
+    if document.get("error"):
+        return True
+    match document.get("base_resp"):
+        case {"status_code": int() as code} if code:
+            return True
+        case _:
+            pass
+    if any(document.get(key) and not isinstance(document[key], str) for key in _OF_REPLIES):
+        return False
+    is_failure = document.get("success") is False or document.get("object") == ERROR_OBJECT
+    return is_failure or error_document(document) is not None
+
 
 def error_document(document: Json) -> ErrorDocument | None:
     """The error that a JSON document tells, or None where it tells none."""
@@ -72,24 +202,34 @@ def error_document(document: Json) -> ErrorDocument | None:
         return error_document(document[0]) if document and isinstance(document[0], dict) else None
     if not isinstance(document, dict):
         return None
-    match document:
-        case {"error": str() as message}:
-            return ErrorDocument(_text(message))
-        case {"error": dict() as inner}:
-            return _from_fields(inner)
-        case {"detail": str() as message}:
-            return ErrorDocument(_text(message))
-        case {"detail": list() as details}:
+    for wrapper in _WRAPPERS:
+        match document.get(wrapper):
+            case str() as message if message:
+                beside = _said({key: document[key] for key in document if key != wrapper})
+                said = f"{message}: {beside}" if beside else message
+                return _from_fields({**document, "message": said})
+            case dict() as inner:
+                return _from_fields(inner)
+            case [dict() as inner, *_]:
+                return _from_fields(inner)
+            case _:
+                continue
+    match document.get("detail"):
+        case list() as details:
             return _from_mistakes(details)
-        case {"message": str()}:
-            return _from_fields(document)
+        case dict() as inner:
+            return error_document(inner)
         case _:
-            return None
+            return _from_fields(document) if _said(document) else None
 
 
 def _from_fields(fields: JsonObject) -> ErrorDocument:
-    code, kind, details = fields.get("code"), _text(fields.get("type")), fields.get("details")
-    told = _text(code)
+    kind, details = _text(fields.get("type")), fields.get("details")
+    code = next((fields[key] for key in _CODES if key in fields), None)
+    status = _status(code)
+    told = (
+        str(code) if isinstance(code, int) and status is None and code is not True else _text(code)
+    )
     if isinstance(details, dict):
         told = _text(details.get("error_code")) or told
     words = (told.lower(), kind.lower())
@@ -97,17 +237,29 @@ def _from_fields(fields: JsonObject) -> ErrorDocument:
         message=_message(fields),
         code=told,
         param=_text(fields.get("param")),
-        status=code
-        if isinstance(code, int) and 400 <= code <= 599
-        else next((_STATUSES[word] for word in words if word in _STATUSES), None),
+        status=_status(code)
+        or next((_STATUSES[word] for word in words if word in _STATUSES), None),
         is_spent=any(_SPENT.fullmatch(word) for word in words),
     )
     return _with_google(document, details) if isinstance(details, list) else document
 
 
+def _status(code: Json) -> int | None:
+    """The HTTP status that a code is, or begins with (`40303`, of FastChat and others)."""
+    digits = str(code) if isinstance(code, int | str) and not isinstance(code, bool) else ""
+    if len(digits) not in (3, 5) or not digits.isascii() or not digits.isdecimal():
+        return None
+    return int(digits[:3]) if 400 <= int(digits[:3]) <= 599 else None
+
+
+def _said(fields: JsonObject) -> str:
+    """The text of the error, under whatever word it stands."""
+    return next((text for key in _MESSAGES if (text := _text(fields.get(key)))), "")
+
+
 def _message(fields: JsonObject) -> str:
-    """The message, and after it that of the provider behind a router."""
-    said = _text(fields.get("message"))
+    """The text, and after it that of the provider behind a router."""
+    said = _said(fields)
     match fields.get("metadata"):
         case {"raw": str() as raw} if raw.strip():
             return _text(f"{said}: {raw}")
@@ -160,4 +312,4 @@ def _from_mistakes(mistakes: list[Json]) -> ErrorDocument:
 
 
 def _text(value: Json) -> str:
-    return value[:MESSAGE_CHARACTERS_MAX] if isinstance(value, str) else ""
+    return whole_characters(value[:MESSAGE_CHARACTERS_MAX]) if isinstance(value, str) else ""

@@ -12,16 +12,16 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
 
-from config.models_file import REQUEST_TIMEOUT_SECONDS
+from config.models_file import IDLE_SECONDS, REQUEST_TIMEOUT_SECONDS
 from core.base.causes import causes
 from core.base.frozen import frozen
-from core.base.http import may_pass
+from core.base.http import LONGEST_PAUSE_SECONDS, may_pass
 from core.base.redaction import Redactor
-from core.base.text import clause, one_line
+from core.base.text import clause, one_line, seconds_text
 from core.errors import ModelUnavailable
 from core.values import JsonObject
 from modules.models.credentials import ApiKey
-from modules.models.http.error_document import ErrorDocument, error_document
+from modules.models.http.error_document import ErrorDocument, error_document, reports_error
 
 QUOTE_CHARACTERS_MAX = 300
 """How much of what a service says a message shows."""
@@ -31,9 +31,20 @@ ELSEWHERE = "or choose another model with --model"
 _HTML: Final = re.compile(rb"\A\s*(?:<!doctype\s+html|<html)\b", re.IGNORECASE)
 
 
+_OF_LENGTH: Final = frozenset({200, 400, 404, 413, 422, 500})
+"""Under these statuses services say that a prompt is too long; 429 is about many requests."""
+
+
 def is_html(body: bytes) -> bool:
     """Whether a body is a web page, which no message quotes."""
     return _HTML.match(body) is not None
+
+
+def _waiting(pause: float | None, usual: str) -> str:
+    """What to do meanwhile, by the pause that the service asks for."""
+    if pause is None or pause <= LONGEST_PAUSE_SECONDS:
+        return usual
+    return f"it asks to be left alone for {seconds_text(pause)}, which is not waited for: try later"
 
 
 @frozen
@@ -63,8 +74,15 @@ class ServiceError(ModelUnavailable):
         *,
         transient: bool = False,
         retry_after_seconds: float | None = None,
+        is_too_long: bool = False,
     ) -> None:
-        super().__init__(message, transient=transient, retry_after_seconds=retry_after_seconds)
+        super().__init__(
+            message,
+            transient=transient,
+            retry_after_seconds=retry_after_seconds,
+            is_too_long=is_too_long,
+            limit_tokens=said.limit_tokens if is_too_long else None,
+        )
         self.status = status
         self.said = said
 
@@ -76,7 +94,8 @@ class ServiceErrors:
         base_url: what stands before the paths of its API; messages name its host and port only.
         key: goes with every request, and shows in no message.
         advice: what the user can do about it.
-        idle_seconds: how long it may send nothing.
+        timeout_seconds: how long it may send nothing before its reply begins.
+        idle_seconds: how long it may send nothing within a reply.
         place: its host and port.
     """
 
@@ -86,12 +105,14 @@ class ServiceErrors:
         base_url: str,
         advice: Advice,
         key: ApiKey | None = None,
-        idle_seconds: float = REQUEST_TIMEOUT_SECONDS,
+        timeout_seconds: float = REQUEST_TIMEOUT_SECONDS,
+        idle_seconds: float = IDLE_SECONDS,
     ) -> None:
         """`subject` begins every message, such as `model openai:gpt-5`."""
         self.base_url = base_url
         self.key = key
-        self.idle_seconds = idle_seconds
+        self.timeout_seconds = timeout_seconds
+        self.idle_seconds = min(idle_seconds, timeout_seconds)
         self._subject = subject
         self.advice = advice
         parts = urlsplit(base_url)
@@ -124,21 +145,32 @@ class ServiceErrors:
                 )
         return self.unavailable(self._why_unconnected(error, behind), transient=True)
 
-    def in_body(self, error: Exception) -> ModelUnavailable:
-        """A reply whose connection broke; or fell silent."""
-        if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+    def in_body(self, error: Exception, *, has_begun: bool = False) -> ModelUnavailable:
+        """A reply whose connection broke, or fell silent; `has_begun`: in the midst of it."""
+        if not isinstance(error, TimeoutError) and "Timeout" not in type(error).__name__:
+            return self.broke_off()
+        what = f"fell silent in the middle of its reply: {self.place} sent nothing for"
+        if has_begun and self.idle_seconds < self.timeout_seconds:
             return self.unavailable(
-                f"fell silent: {self.place} sent nothing for {self.idle_seconds:g} s; try "
-                f"again, or raise timeout_seconds in config/models.json {ELSEWHERE}",
+                f"{what} {self.idle_seconds:g} s; try again, or raise models.idle_seconds in the "
+                f"profile, {ELSEWHERE}",
                 transient=True,
             )
-        return self.broke_off()
-
-    def broke_off(self) -> ModelUnavailable:
-        """A reply that ended before it was complete."""
         return self.unavailable(
-            f"broke off in the middle of its reply: {self.place} closed the connection; try again",
+            f"fell silent: {self.place} sent nothing for {self.timeout_seconds:g} s; try "
+            f"again, or raise timeout_seconds in config/models.json {ELSEWHERE}",
             transient=True,
+        )
+
+    def broke_off(self, why: str = "") -> ModelUnavailable:
+        """A reply that ended before it was complete; `why` as the service says, if it does."""
+        reason = (
+            f"the service stopped it ({self._quote(why)})"
+            if why
+            else f"{self.place} closed the connection"
+        )
+        return self.unavailable(
+            f"broke off in the middle of its reply: {reason}; try again", transient=True
         )
 
     def too_long(self, what: str) -> ModelUnavailable:
@@ -186,26 +218,33 @@ class ServiceErrors:
             f"{ELSEWHERE}"
         )
 
-    def in_reply(self, said: ErrorDocument) -> ServiceError:
-        """An error that came under HTTP 200, as a body or in the middle of a stream.
+    def in_reply(self, said: ErrorDocument, *, has_begun: bool = True) -> ServiceError:
+        """An error that came under HTTP 200: in place of a reply, or in the middle of it.
 
-        One that does not tell its status may pass: the request had been accepted.
+        Its words tell the status where nothing else does. What says nothing of that kind may pass,
+        for the request had been accepted, unless a code of the service's own came in place of it.
         """
-        if said.status is not None:
-            return self.refusal(said.status, said)
+        status = HTTPStatus.BAD_REQUEST if said.is_too_long else said.status or said.means
+        if status is not None:
+            return self.refusal(status, said)
+        is_final = not has_begun and bool(said.code)
+        what, then = (
+            ("answered with an error", "")
+            if is_final
+            else ("failed while it wrote its reply", "try again, or ")
+        )
         return ServiceError(
-            f"{self._subject} failed while it wrote its reply{self._said(said)}; try again, "
-            f"{ELSEWHERE}",
+            f"{self._subject} {what}{self._said(said)}; {then}{ELSEWHERE.removeprefix('or ')}",
             HTTPStatus.OK,
             said,
-            transient=True,
+            transient=not is_final,
         )
 
-    def reported(self, document: JsonObject) -> ServiceError | None:
-        """The error that an event, line or body reports under HTTP 200 as `error`, if any."""
-        if document.get("error") is None:
+    def reported(self, document: JsonObject, *, has_begun: bool = True) -> ServiceError | None:
+        """The error that an event, line or body reports under HTTP 200, if any."""
+        if not reports_error(document):
             return None
-        return self.in_reply(error_document(document) or ErrorDocument())
+        return self.in_reply(error_document(document) or ErrorDocument(), has_begun=has_begun)
 
     def refusal(
         self,
@@ -216,15 +255,17 @@ class ServiceErrors:
         is_final: bool = False,
     ) -> ServiceError:
         """A status that is no success; `is_final`: the service says that no other try helps."""
-        is_spent = said.is_spent or status == HTTPStatus.PAYMENT_REQUIRED
-        transient = may_pass(status) and not is_spent and not is_final
+        is_spent = said.is_spent or HTTPStatus.PAYMENT_REQUIRED in (status, said.means)
+        is_too_long = said.is_too_long and status in _OF_LENGTH
+        transient = may_pass(status) and not (is_spent or is_final or is_too_long)
         pause = said.retry_after_seconds if retry_after_seconds is None else retry_after_seconds
         return ServiceError(
-            f"{self._subject} {self._why_refused(status, said, is_spent)}",
+            f"{self._subject} {self._why_refused(status, said, pause, is_spent, is_too_long)}",
             status,
             said,
             transient=transient,
             retry_after_seconds=pause if transient else None,
+            is_too_long=is_too_long,
         )
 
     def redirect(self, status: int, target: str) -> ServiceError:
@@ -244,7 +285,7 @@ class ServiceErrors:
         if kind == "ProxyError":
             return "can't be reached: the proxy of the environment refuses; check HTTPS_PROXY"
         if kind.endswith("Timeout"):
-            return f"did not answer: {self.place} was silent for {self.idle_seconds:g} s; {then}"
+            return f"did not answer: {self.place} was silent for {self.timeout_seconds:g} s; {then}"
         for cause in behind:
             if isinstance(cause, socket.gaierror):
                 return f"can't be reached: no address is known for host '{self._host}'; {then}"
@@ -256,8 +297,20 @@ class ServiceErrors:
             return f"can't be reached at {self.place}; {then}"
         return f"gave no answer: {self.place} closed the connection; {then}"
 
-    def _why_refused(self, status: int, said: ErrorDocument, is_spent: bool) -> str:
+    def _why_refused(
+        self,
+        status: int,
+        said: ErrorDocument,
+        pause: float | None,
+        is_spent: bool,
+        is_too_long: bool,
+    ) -> str:
         quoted = self._said(said)
+        if is_too_long:
+            return (
+                f"can't read so long a prompt{quoted}; shorten the request, have the session "
+                f"summarised with /compact, {ELSEWHERE}"
+            )
         if is_spent:
             return (
                 f"has no credit or quota left{quoted}; check the account's plan and billing, "
@@ -272,9 +325,10 @@ class ServiceErrors:
                 f"refused the request as too large{quoted}; make it shorter, or use smaller images"
             )
         if status == HTTPStatus.TOO_MANY_REQUESTS:
-            return f"is asked too often{quoted}; wait a minute, {ELSEWHERE}"
+            return f"is asked too often{quoted}; {_waiting(pause, 'wait a minute')}, {ELSEWHERE}"
         if may_pass(status):
-            return f"is in trouble (HTTP {status}){quoted}; try again in a moment, {ELSEWHERE}"
+            then = _waiting(pause, "try again in a moment")
+            return f"is in trouble (HTTP {status}){quoted}; {then}, {ELSEWHERE}"
         return f"refused the request (HTTP {status}){quoted}; {ELSEWHERE.removeprefix('or ')}"
 
     def _why_key(self, status: int, quoted: str) -> str:

@@ -5,7 +5,7 @@ import math
 import re
 from contextlib import suppress
 
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from core.ports import NativeToolCall, TextDelta
 from core.values import Json
@@ -28,22 +28,56 @@ _HUGE = re.compile(rb"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")
 """What a number holds that is larger than a float."""
 
 
-def json_value(data: bytes) -> Json:
+def json_value(data: bytes, *, keep_halves: bool = False) -> Json:
     """What a piece of JSON says; None where it says nothing.
 
     Bytes that are no UTF-8 and halves of surrogate pairs are replaced; NaN and what is larger
     than a float are null. What is nested or filled beyond all measure says nothing.
+    `keep_halves` leaves the halves, for a stream whose next piece may have the other.
     """
     if sum(map(data.count, (b"[", b"{", b",", b":"))) > JSON_MARKS_MAX:
         return None
     try:
         value: Json = from_json(data, allow_inf_nan=False)
     except ValueError:
-        value = _mended(data)
+        value = _mended(data, keep_halves)
     return _finite(value) if _HUGE.search(data) else value
 
 
-def _mended(data: bytes) -> Json:
+def whole_characters(text: str) -> str:
+    """The text with the halves of surrogate pairs that follow each other as one character.
+
+    A half that stands alone becomes a question mark.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        return joined.encode("utf-8", "replace").decode()
+    return text
+
+
+def without_half(text: str) -> tuple[str, str]:
+    """The text without the first half of a surrogate pair at its end, and that half."""
+    if text and "\ud800" <= text[-1] <= "\udbff":
+        return text[:-1], text[-1]
+    return text, ""
+
+
+def with_whole_characters(call: NativeToolCall) -> NativeToolCall:
+    """The call without halves of surrogate pairs in its name and arguments."""
+    try:
+        to_json([call.name, call.arguments])
+    except ValueError:
+        written = json.dumps(call.arguments, ensure_ascii=True).encode()
+        arguments = json_value(written)
+        return NativeToolCall(
+            whole_characters(call.name), arguments if isinstance(arguments, dict) else {}
+        )
+    return call
+
+
+def _mended(data: bytes, keep_halves: bool) -> Json:
     text = data.decode("utf-8-sig", "replace")
     with suppress(ValueError):
         return from_json(text, allow_inf_nan=False)
@@ -51,6 +85,8 @@ def _mended(data: bytes) -> Json:
         return None
     try:
         value: Json = json.loads(text, parse_constant=_nothing)
+        if keep_halves:
+            return value
         # Through text once more, which makes each half of a surrogate pair a question mark.
         return from_json(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -118,7 +154,8 @@ class ToolCalls:
 
 def tool_call(name: str, arguments: str) -> NativeToolCall | TextDelta:
     """A call with its arguments; as text, as it stands, where they are no object."""
-    value = json_value(arguments.encode("utf-8", "replace")) if arguments.strip() else {}
+    arguments = whole_characters(arguments)
+    value = json_value(arguments.encode()) if arguments.strip() else {}
     if isinstance(value, str):  # some models quote the object once more
         value = json_value(value.encode("utf-8", "replace"))
     return NativeToolCall(name, value) if isinstance(value, dict) else TextDelta(name + arguments)

@@ -1,24 +1,32 @@
 """A model service's reply as it comes in: server-sent events, lines of JSON, or one JSON body.
 
+Which of these it is, the body itself says: the content type of many services and proxies is wrong.
 Server-sent events follow the WHATWG HTML standard (`core.base.sse`), lines of JSON what Ollama
-calls NDJSON. Both are read in time linear in their length, with bounds on each part and the whole.
+calls NDJSON. All are read in time linear in their length, with bounds on each part and the whole.
 """
 
 import asyncio
+import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing, suppress
 
 import httpx2
 
-from core.base.sse import EventParser, EventTooLong
+from core.base.sse import EventParser, EventTooLong, ServerSentEvent
 from core.errors import ModelUnavailable
 from core.mcp.wire import LineSplitter, MessageTooLong
-from core.ports import ReplyDelta, ReplyEnd
+from core.ports import NativeToolCall, ReplyDelta, ReplyEnd, TextDelta, ThinkingDelta
 from core.turn import Usage
-from core.values import JsonObject
+from core.values import Json, JsonObject
+from modules.models.http.error_document import error_document, told_in_words
 from modules.models.http.errors import ServiceErrors
-from modules.models.http.json_text import json_value
+from modules.models.http.json_text import (
+    json_value,
+    whole_characters,
+    with_whole_characters,
+    without_half,
+)
 
 EVENT_BYTES_MAX = 1024 * 1024
 """Longest event or line: a delta has some hundred bytes."""
@@ -47,6 +55,12 @@ can be used again."""
 
 DONE = b"[DONE]"
 """The data of the event that ends a stream of OpenAI's protocol."""
+
+ERROR = "error"
+"""The type of the event that tells an error, in whatever form."""
+
+_BEFORE = b" \t\r\n\xef\xbb\xbf"
+"""What may stand before a body: blanks, with which services keep a connection open, and a mark."""
 
 
 class ReplyReader(ABC):
@@ -85,12 +99,15 @@ async def deltas_of(
         ModelUnavailable: the service failed before that, or the reply is of no use.
     """
     has_begun = False
+    characters = _Characters()
     try:
         async with aclosing(pieces):
             async for piece in pieces:
                 has_begun = True
                 for delta in reader.feed(piece):
-                    yield delta
+                    for whole in characters.feed(delta):
+                        reader.reply.has_begun = True
+                        yield whole
                 if reader.is_complete and when_complete is not None:
                     when_complete()
     except ModelUnavailable:
@@ -99,16 +116,49 @@ async def deltas_of(
                 yield ReplyEnd(reader.usage)
             raise
     for delta in reader.end():
-        yield delta
+        for whole in characters.feed(delta):
+            yield whole
+
+
+class _Characters:
+    """Puts the halves of characters together that services cut at the border of two pieces.
+
+    Such a character lies beyond U+FFFF, as an emoji does: JSON escapes it as a pair of surrogates.
+    """
+
+    def __init__(self) -> None:
+        self._half: TextDelta | ThinkingDelta | None = None
+
+    def feed(self, delta: ReplyDelta) -> list[ReplyDelta]:
+        """What is whole with one more delta; the first half of a character waits for the other."""
+        before, self._half = self._half, None
+        if isinstance(delta, NativeToolCall):
+            delta = with_whole_characters(delta)
+        if not isinstance(delta, TextDelta | ThinkingDelta):
+            return (
+                [delta] if before is None else [type(before)(whole_characters(before.text)), delta]
+            )
+        kind = type(delta)
+        if before is None and delta.text.isascii():
+            return [delta]
+        text, waiting = delta.text, list[ReplyDelta]()
+        if isinstance(before, kind):
+            text = before.text + text
+        elif before is not None:
+            waiting.append(type(before)(whole_characters(before.text)))
+        text, half = without_half(text)
+        self._half = kind(half) if half else None
+        return [*waiting, kind(whole_characters(text))] if text else waiting
 
 
 class ServiceReply:
-    """A successful response whose body is still to be read, in one of three ways.
+    """A successful response whose body is still to be read: `documents`, or `json` at once.
 
     Attributes:
         errors: makes the service's errors.
-        media_type: its content type in small letters, without parameters.
+        media_type: its content type in small letters, without parameters; quoted only.
         is_done: becomes true when `events` meets `[DONE]`.
+        has_begun: whether the model has written something; from then on, silence means a stall.
     """
 
     def __init__(self, response: httpx2.Response, errors: ServiceErrors) -> None:
@@ -116,8 +166,11 @@ class ServiceReply:
         content_type: str = response.headers.get("content-type", "")
         self.media_type = content_type.partition(";")[0].strip().lower()
         self.is_done = False
+        self.has_begun = False
         self._ends_at: float | None = None  # in seconds of the event loop's clock
-        self._response = response
+        self._body = response.aiter_raw()
+        self._ahead = b""  # what was looked at, and is still to be read
+        self._size = 0
 
     def expect_end(self, seconds: float = LINGER_SECONDS) -> None:
         """What is left of the body may take that long, all of it; the first to say so counts.
@@ -128,6 +181,25 @@ class ServiceReply:
         if self._ends_at is None:
             self._ends_at = asyncio.get_running_loop().time() + seconds
 
+    async def documents(self) -> AsyncGenerator[JsonObject]:
+        """The objects of a reply in whatever form it comes.
+
+        Raises:
+            ModelUnavailable: it is none, or reports an error; the connection broke or was silent
+                (transient); a bound was passed.
+        """
+        first = await self._first_byte()
+        if first == b"<":  # such as a proxy's page
+            raise self.unreadable(await self.beginning())
+        values = self._json_values() if first in (b"{", b"[") else self._event_values()
+        async with aclosing(values):
+            async for value in values:
+                if not isinstance(value, dict):
+                    raise self.unreadable(json.dumps(value).encode())
+                if (error := self.errors.reported(value, has_begun=self.has_begun)) is not None:
+                    raise error
+                yield value
+
     async def events(self) -> AsyncGenerator[bytes]:
         """The data of each server-sent event that has some, up to the end or `[DONE]`.
 
@@ -135,54 +207,78 @@ class ServiceReply:
         out the last empty line.
 
         Raises:
-            ModelUnavailable: the connection broke (transient), or a bound was passed.
+            ModelUnavailable: an event reports an error, or there are no events but other text; the
+                connection broke (transient), or a bound was passed.
         """
-        parser = EventParser(EVENT_BYTES_MAX)
+        parser = EventParser(EVENT_BYTES_MAX, takes_error_lines=True)
+        start = b""
         try:
             async with aclosing(self._pieces()) as pieces:
                 async for piece in pieces:
+                    if not parser.has_fields and len(start) < ERROR_BODY_BYTES_MAX:
+                        start += piece
                     for event in parser.feed(piece):
-                        if event.data.strip() == DONE:
-                            self.is_done = True
-                            self.expect_end()
-                        elif event.data and not self.is_done:
+                        if self._is_data(event):
                             yield event.data
         except EventTooLong as cap:
             raise self.errors.too_long(f"an event of more than {cap}") from None
         except ModelUnavailable:
             if not self.is_done:
                 raise
+        if not parser.has_fields and start.strip():
+            raise self.unreadable(start)
 
-    async def lines(self) -> AsyncGenerator[bytes]:
-        """The lines that are not blank, the last with or without its end.
+    def _is_data(self, event: ServerSentEvent) -> bool:
+        """Whether an event is a part of the reply; none is behind the one that ends it.
 
         Raises:
-            ModelUnavailable: the connection broke (transient), or a bound was passed.
+            ModelUnavailable: it reports an error.
         """
-        splitter = LineSplitter(EVENT_BYTES_MAX)
+        if event.data.strip() == DONE:
+            self.is_done = True
+            self.expect_end()
+        elif event.type == ERROR and not self.is_done:
+            raise self._told_error(event.data)
+        return bool(event.data) and not self.is_done
+
+    async def _event_values(self) -> AsyncGenerator[Json]:
+        async with aclosing(self.events()) as events:
+            async for data in events:
+                if (value := json_value(data, keep_halves=True)) is None:
+                    raise self.unreadable(data)
+                yield value
+
+    async def _json_values(self) -> AsyncGenerator[Json]:
+        """The values of lines that are JSON each, or of the body that is JSON as a whole.
+
+        Those of a list count one by one.
+        """
+        splitter = LineSplitter(JSON_BODY_BYTES_MAX)
+        held = bytearray()  # lines that are JSON only together
         try:
             async with aclosing(self._pieces()) as pieces:
                 async for piece in pieces:
                     for line in splitter.feed(piece):
-                        if line := line.strip():
-                            yield line
+                        if not held and (value := json_value(line, keep_halves=True)) is not None:
+                            for each in value if isinstance(value, list) else [value]:
+                                yield each
+                        elif held or line.strip():
+                            held += line + b"\n"
+                            self._bound(len(held), JSON_BODY_BYTES_MAX, "an answer")
         except MessageTooLong as cap:
             raise self.errors.too_long(f"a line {cap}") from None
+        if held:
+            if (value := json_value(bytes(held), keep_halves=True)) is None:
+                raise self.unreadable(bytes(held))
+            for each in value if isinstance(value, list) else [value]:
+                yield each
 
-    async def objects(self, texts: AsyncGenerator[bytes]) -> AsyncGenerator[JsonObject]:
-        """The objects that events or lines hold.
-
-        Raises:
-            ModelUnavailable: one holds none, or reports an error; or as `events`.
-        """
-        async with aclosing(texts):
-            async for text in texts:
-                document = json_value(text)
-                if not isinstance(document, dict):
-                    raise self.unreadable(text)
-                if (error := self.errors.reported(document)) is not None:
-                    raise error
-                yield document
+    def _told_error(self, data: bytes) -> ModelUnavailable:
+        """The error of an event that is one, whatever its data are."""
+        said = error_document(json_value(data))
+        if said is None:
+            said = told_in_words(data.decode("utf-8", "replace"))
+        return self.errors.in_reply(said, has_begun=self.has_begun)
 
     async def json(self) -> JsonObject:
         """The object that the whole body is.
@@ -194,9 +290,7 @@ class ServiceReply:
         async with aclosing(self._chunks()) as chunks:
             async for chunk in chunks:
                 body += chunk
-                if len(body) > JSON_BODY_BYTES_MAX:
-                    cap = f"{JSON_BODY_BYTES_MAX:,} bytes"
-                    raise self.errors.too_long(f"an answer of more than {cap}")
+                self._bound(len(body), JSON_BODY_BYTES_MAX, "an answer")
         value = json_value(bytes(body))
         if not isinstance(value, dict):
             raise self.unreadable(bytes(body))
@@ -225,6 +319,14 @@ class ServiceReply:
                 yield chunk
         yield b"\n"
 
+    async def _first_byte(self) -> bytes:
+        """The first byte of the body that says something, which stays to be read; else nothing."""
+        while (received := await self._received()) is not None:
+            if start := received.lstrip(_BEFORE):
+                self._ahead = start
+                return start[:1]
+        return b""
+
     async def _chunks(self) -> AsyncGenerator[bytes]:
         """The body in pieces that take no time to read, with turns of other tasks in between.
 
@@ -232,21 +334,32 @@ class ServiceReply:
             ModelUnavailable: the connection broke or was silent (transient), or a bound was passed.
         """
         clock = asyncio.get_running_loop().time
-        turn_ends, size = clock() + SLICE_SECONDS, 0
-        body = self._response.aiter_raw()
-        while True:
-            try:
-                async with asyncio.timeout_at(self._ends_at):
-                    chunk = await anext(body, None)
-            except Exception as error:  # noqa: BLE001 - whatever HTTP raises, the body ends here
-                raise self.errors.in_body(error) from None
-            if chunk is None:
-                return
-            size += len(chunk)
-            if size > STREAM_BYTES_MAX:
-                raise self.errors.too_long(f"a stream of more than {STREAM_BYTES_MAX:,} bytes")
-            for start in range(0, len(chunk), PIECE_BYTES):
-                yield chunk[start : start + PIECE_BYTES]
+        turn_ends = clock() + SLICE_SECONDS
+        while (received := await self._received()) is not None:
+            for start in range(0, len(received), PIECE_BYTES):
+                yield received[start : start + PIECE_BYTES]
                 if clock() > turn_ends:
                     await asyncio.sleep(0)
                     turn_ends = clock() + SLICE_SECONDS
+
+    async def _received(self) -> bytes | None:
+        """What came next of the body; None at its end."""
+        if self._ahead:
+            ahead, self._ahead = self._ahead, b""
+            return ahead
+        ends_at = self._ends_at
+        if ends_at is None and self.has_begun:
+            ends_at = asyncio.get_running_loop().time() + self.errors.idle_seconds
+        try:
+            async with asyncio.timeout_at(ends_at):
+                received = await anext(self._body, None)
+        except Exception as error:  # noqa: BLE001 - whatever HTTP raises, the body ends here
+            raise self.errors.in_body(error, has_begun=self.has_begun) from None
+        if received is not None:
+            self._size += len(received)
+            self._bound(self._size, STREAM_BYTES_MAX, "a stream")
+        return received
+
+    def _bound(self, size: int, most: int, what: str) -> None:
+        if size > most:
+            raise self.errors.too_long(f"{what} of more than {most:,} bytes")

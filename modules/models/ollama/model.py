@@ -6,7 +6,7 @@ is too short for a decision prompt (see `facts.py` beside).
 
 from collections.abc import Mapping
 
-from config.models_file import ModelEntry
+from config.models_file import IDLE_SECONDS, ModelEntry
 from core.base.ollama import HOST_VARIABLE, KEY_VARIABLE, checked_address, ollama_address
 from core.errors import ConfigurationError
 from core.ports import ModelTraits
@@ -20,9 +20,14 @@ class OllamaModel(RemoteModel):
     """One model of one Ollama server; what it can do is asked for at the first request."""
 
     def __init__(
-        self, entry: ModelEntry, environ: Mapping[str, str], key: ApiKey | None = None
+        self,
+        entry: ModelEntry,
+        environ: Mapping[str, str],
+        key: ApiKey | None = None,
+        idle_seconds: float = IDLE_SECONDS,
     ) -> None:
-        super().__init__(f"ollama:{entry.model}", ollama_errors(entry, environ, key))
+        errors = ollama_errors(entry, environ, key, idle_seconds)
+        super().__init__(f"ollama:{entry.model}", errors)
         self._entry = entry
         self._learned = Learned()
 
@@ -38,7 +43,10 @@ class OllamaModel(RemoteModel):
 
 
 def ollama_errors(
-    entry: ModelEntry, environ: Mapping[str, str], key: ApiKey | None = None
+    entry: ModelEntry,
+    environ: Mapping[str, str],
+    key: ApiKey | None = None,
+    idle_seconds: float = IDLE_SECONDS,
 ) -> ServiceErrors:
     """The server at the entry's `base_url`, else where OLLAMA_HOST of `environ` says.
 
@@ -61,7 +69,10 @@ def ollama_errors(
         unreachable="start Ollama there with: ollama serve (where it is, OLLAMA_HOST or base_url "
         "in config/models.json says), or choose another model with --model",
         unknown=f"get it with: agent.py models pull {entry.model} (or ollama pull {entry.model})",
-        no_key=f"set {KEY_VARIABLE}, which goes to an OLLAMA_HOST with https, or name a variable "
+        no_key=f"set {entry.api_key_env}"
+        if entry.api_key_env is not None
+        else f"set {KEY_VARIABLE}, which goes to an OLLAMA_HOST with https, or name a variable "
         "as api_key_env in config/models.json",
     )
-    return ServiceErrors(f"model ollama:{entry.model}", address, advice, key, entry.timeout_seconds)
+    subject = f"model ollama:{entry.model}"
+    return ServiceErrors(subject, address, advice, key, entry.timeout_seconds, idle_seconds)

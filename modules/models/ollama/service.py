@@ -79,8 +79,7 @@ class OllamaService:
         try:
             body = self._body(request, await self._known_facts())
             async with self._http.exchange("/api/chat", body) as reply:
-                chunks = reply.objects(reply.lines())
-                read = deltas_of(chunks, OllamaReply(reply), reply.expect_end)
+                read = deltas_of(reply.documents(), OllamaReply(reply), reply.expect_end)
                 async with aclosing(read) as deltas:
                     async for delta in deltas:
                         yield delta
@@ -98,7 +97,7 @@ class OllamaService:
         try:
             async with (
                 self._http.exchange("/api/pull", {"model": self._model}) as reply,
-                aclosing(reply.objects(reply.lines())) as reports,
+                aclosing(reply.documents()) as reports,
             ):
                 async for report in reports:
                     progress = pull_progress(report)

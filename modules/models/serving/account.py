@@ -75,6 +75,17 @@ class Limit:
         spent = SpentBudget(self.scope, self.measure, self.spent(sums), self.most, self.key)
         return BudgetSpent(told, spent)
 
+    def too_little(self, sums: Sums, wanted: float) -> BudgetSpent:
+        """The error of a request that is not sent, as it would take `wanted`."""
+        takes = dollars(wanted) if self.measure == "cost" else f"{wanted:,.0f} tokens"
+        told = (
+            f"{_WHOSE[self.scope]} has too little left for the next request, which takes about "
+            f"{takes}: {self.told(sums)} are spent; {_ELSE.get(self.scope, '')}allow more with "
+            f"{self.key} in the profile"
+        )
+        spent = SpentBudget(self.scope, self.measure, self.spent(sums), self.most, self.key)
+        return BudgetSpent(told, spent)
+
     def told(self, sums: Sums) -> str:
         """`1,200 of 10,000 tokens`."""
         return _amount(self.measure, self.spent(sums), self.most)
@@ -225,6 +236,16 @@ class RunAccount(Account):
     def exhausted(self) -> BudgetSpent | None:
         """The error if nothing is left for a model, as far as was last seen."""
         return self._error(_FOR_MODELS)
+
+    def refusal(self, tokens: int, cost: float) -> BudgetSpent | None:
+        """The error if so much more would go beyond what is left, as far as was last seen."""
+        more: Mapping[Measure, float] = {"tokens": tokens, "cost": cost}
+        sums = self._sums
+        for limit in self._limits:
+            wanted = more.get(limit.measure, 0.0)
+            if wanted and limit.scope in sums and wanted > limit.left(sums):
+                return limit.too_little(sums, wanted)
+        return None
 
     def spend(self, usage: Usage) -> None:
         """Count what a request to a model took."""

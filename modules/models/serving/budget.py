@@ -115,6 +115,10 @@ class Account:
         """The error if nothing is left, as far as was last seen."""
         return None
 
+    def refusal(self, tokens: int, cost: float) -> BudgetSpent | None:
+        """The error if so much more would go beyond what is left, as far as was last seen."""
+        return None
+
     @property
     def tokens_left(self) -> float:
         """How many tokens may still be read and written; infinite without a limit."""
@@ -129,8 +133,9 @@ class Account:
 class Budget:
     """What one run has used so far, held against its limits.
 
-    A request is held back when the limits are reached before it. One that was sent may pass them:
-    how many tokens its prompt has, only its usage tells. So may those that are under way at once.
+    A request is held back when the limits are reached before it, or when its prompt alone is
+    estimated to pass them. One that was sent may pass them by what the estimate was wrong: how many
+    tokens a prompt has, only its usage tells. So may those that are under way at once.
     """
 
     def __init__(self, limits: RunLimits = NO_LIMITS, account: Account | None = None) -> None:
@@ -167,15 +172,18 @@ class Budget:
             )
         return self.account.exhausted
 
-    def admit(self, request: ModelRequest, price: Price | None) -> ModelRequest:
+    def admit(self, request: ModelRequest, price: Price | None, tokens: int = 0) -> ModelRequest:
         """`request`, with all that is written bounded by what is left; `price` is the model's.
 
+        Its prompt has about so many `tokens`.
+
         Raises:
-            BudgetSpent: nothing is left.
+            BudgetSpent: nothing is left, or less than reading the prompt takes.
         """
-        if (exhausted := self.exhausted) is not None:
+        if (exhausted := self.exhausted or self._refusal(tokens, price)) is not None:
             raise exhausted
-        room = min(self._tokens_left(), self._tokens_to_buy(price))
+        tokens_left = max(self._tokens_left() - tokens, 1)
+        room = min(tokens_left, self._tokens_to_buy(price, tokens))
         if request.max_output_tokens is None and room >= EVERY_MODEL_WRITES:
             return request
         hard = min(room, request.hard_output_tokens or inf)
@@ -186,14 +194,44 @@ class Budget:
         own = inf if limit is None else limit - self.spent.tokens
         return min(own, self.account.tokens_left)
 
-    def _tokens_to_buy(self, price: Price | None) -> float:
-        """How many tokens of output the rest of the money buys; at least one."""
+    def _tokens_to_buy(self, price: Price | None, tokens: int) -> float:
+        """How many tokens of output the rest of the money buys, the prompt read; at least one."""
         limit = self._limits.max_cost
         own = inf if limit is None else limit - self.spent.cost
         left = min(own, self.account.cost_left)
         if left == inf or price is None or not price.output:
             return inf
+        left -= _cost_to_read(tokens, price)
         return max(left / price.output * TOKENS_PER_PRICE, 1)
+
+    def _refusal(self, tokens: int, price: Price | None) -> BudgetSpent | None:
+        """The error of a request whose prompt alone would pass a limit; it is not sent."""
+        cost = _cost_to_read(tokens, price)
+        limit, used = self._limits.max_tokens, self.spent.tokens
+        if limit is not None and used + tokens > limit:
+            return BudgetSpent(
+                f"the run is stopped before its next request, which has about {tokens:,} tokens: "
+                f"it has used {used:,} of the {limit:,} that are allowed; allow more with "
+                "--max-tokens, or llm.max_tokens in the profile",
+                SpentBudget("run", "tokens", used, limit, "llm.max_tokens"),
+            )
+        most, spent = self._limits.max_cost, self.spent.cost
+        if most is not None and spent + cost > most:
+            return BudgetSpent(
+                f"the run is stopped before its next request, which costs about {dollars(cost)} to "
+                f"read: its model has cost {dollars(spent)} of the {dollars(most)} that are "
+                "allowed; allow more with --max-cost, or llm.max_cost in the profile",
+                SpentBudget("run", "cost", spent, most, "llm.max_cost"),
+            )
+        return self.account.refusal(tokens, cost)
+
+
+def _cost_to_read(tokens: int, price: Price | None) -> float:
+    """What a prompt costs at least: a service may have it in its cache."""
+    if price is None:
+        return 0.0
+    each = price.input if price.cached_input is None else min(price.cached_input, price.input)
+    return tokens * each / TOKENS_PER_PRICE
 
 
 def dollars(amount: float) -> str:

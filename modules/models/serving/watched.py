@@ -13,7 +13,8 @@ from typing import assert_never
 
 from config.models_file import CONCURRENT_REQUESTS, REQUEST_TIMEOUT_SECONDS, Price
 from core.base.clock import Clock
-from core.base.timing import Backoff, Timing
+from core.base.http import LONGEST_PAUSE_SECONDS
+from core.base.timing import Timing, jittered
 from core.errors import ModelUnavailable
 from core.events import (
     Emit,
@@ -45,17 +46,23 @@ TELLING_SECONDS = 0.1
 WRITTEN_CHARACTERS_TOLD = 8_000
 """How much of the end of a reply that is being written is told."""
 
+PAUSES_SECONDS = (0.5, 2.0, 8.0)
+"""What is waited before each further try, the last before all that follow; some chance is added."""
+
 RETRIES = 3
 """Further tries of a request that failed for a reason that may pass."""
 
 MEASURED_CHARACTERS_MIN = 1_000
 """Shorter prompts say little about the length of tokens: what a chat puts around counts too."""
 
+TOKEN_CHARACTERS = 4.0
+"""How long a token is taken for before the model has counted a prompt."""
+
+CONTEXT_TOKENS_MIN = 1_024
+"""A model is not taken to read less, whatever it refuses."""
+
 LONGEST_TOKEN_CHARACTERS = 8.0
 """Backends that count less than they read are not believed beyond this."""
-
-LONGEST_PAUSE_SECONDS = 60.0
-"""A service that asks for a longer pause is not waited for."""
 
 
 MAX_REPLY_CHARACTERS = 1_000_000
@@ -233,6 +240,7 @@ class WatchedModel:
         chosen: the backend, and what is known of it.
         usage: what it has used so far, in all runs.
         characters_per_token: of the prompts that it has read so far; None before it counted one.
+        context_tokens: how much it can read, as far as its refusals tell; None before the first.
     """
 
     def __init__(
@@ -246,6 +254,7 @@ class WatchedModel:
         self.chosen = chosen
         self.usage = Usage()
         self.characters_per_token: float | None = None
+        self.context_tokens: int | None = None
         self._redact = redact
         self._retries = retries
         self._timing = timing or Timing()
@@ -271,16 +280,18 @@ class WatchedModel:
             return await self._answer(request, run, span_id)
 
     async def _answer(self, request: ModelRequest, run: ModelRun, span_id: str) -> ModelReply:
-        backoff, tries = Backoff(self._timing.draw), 0
+        tries = 0
         while True:
             tries += 1
             try:
                 return await self._ask(request, run, span_id)
             except ModelUnavailable as error:
-                backoff.failed()
                 asked_for = max(error.retry_after_seconds or 0.0, 0.0)
-                pause = asked_for + backoff.seconds()
+                own = PAUSES_SECONDS[min(tries, len(PAUSES_SECONDS)) - 1]
+                pause = jittered(max(asked_for, own), self._timing.draw)
                 reason = self._redact(str(error))
+                if error.is_too_long:
+                    self._learn_context(request, error.limit_tokens)
                 # Written so that a pause that is no number is not waited for either.
                 too_long = not asked_for <= LONGEST_PAUSE_SECONDS
                 is_final = too_long or request.is_heard or not error.transient
@@ -295,16 +306,14 @@ class WatchedModel:
 
     def _given_up(self, error: ModelUnavailable, reason: str, tries: int) -> ModelUnavailable:
         """The error that says why no further request is sent."""
-        asked_for = error.retry_after_seconds or 0.0
-        if error.transient and not asked_for <= LONGEST_PAUSE_SECONDS:
-            reason += (
-                f" (it asks to wait {asked_for:,.0f} s before the next request, and more than "
-                f"{LONGEST_PAUSE_SECONDS:g} s are not waited for)"
-            )
-        elif tries > 1:
+        if tries > 1:
             reason += f" (asked {tries} times)"
         return ModelUnavailable(
-            reason, transient=error.transient, retry_after_seconds=error.retry_after_seconds
+            reason,
+            transient=error.transient,
+            retry_after_seconds=error.retry_after_seconds,
+            is_too_long=error.is_too_long,
+            limit_tokens=error.limit_tokens,
         )
 
     async def _ask(self, request: ModelRequest, run: ModelRun, span_id: str) -> ModelReply:
@@ -314,7 +323,8 @@ class WatchedModel:
             try:
                 async with self._slots:
                     await run.budget.account.check()
-                    admitted = run.budget.admit(request, self.chosen.price)
+                    tokens = self.estimated_tokens(request)
+                    admitted = run.budget.admit(request, self.chosen.price, tokens)
                     watch.asked()
                     reply = await self._read(admitted, watch, run)
             except ModelUnavailable:
@@ -354,6 +364,19 @@ class WatchedModel:
                 run.spend(self.name, took)
                 self._measure(request, took.input_tokens)
         return replace(reply, usage=took)
+
+    def _learn_context(self, request: ModelRequest, limit_tokens: int | None) -> None:
+        """Know how much the model reads from what it refused: half of that, if it does not say."""
+        tokens = self.estimated_tokens(request)
+        # What it says may count the reply as well, or be a number of another kind.
+        is_less = limit_tokens is not None and limit_tokens <= tokens * 2
+        read = limit_tokens if is_less and limit_tokens is not None else tokens // 2
+        before = self.context_tokens or self.chosen.model.traits.context_tokens or read
+        self.context_tokens = max(min(read, before), CONTEXT_TOKENS_MIN)
+
+    def estimated_tokens(self, request: ModelRequest) -> int:
+        """About how many tokens the text of a request has for this model."""
+        return int(len(request.prompt) / (self.characters_per_token or TOKEN_CHARACTERS))
 
     def _measure(self, request: ModelRequest, tokens: int) -> None:
         """Learn how long this model's tokens are from one prompt; the latest says it best."""

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from config.models_file import load_models
+from config.models_file import models_of
 from config.settings import SettingsError
 from core.base.text import one_line
 from core.mcp.peer import RpcError
@@ -143,7 +143,7 @@ class AcpSessions:
             SettingsError: models.json can't be used.
         """
         setting = self._setting
-        models = await asyncio.to_thread(load_models, setting.shared.config_file("models.json"))
+        models = await asyncio.to_thread(models_of, setting.shared)
         usual = setting.model or setting.profile.llm.text_generation
         names = {DEFAULT_MODEL: f"default ({usual})"} | {name: name for name in models.models}
         options: list[Json] = [{"value": name, "name": words} for name, words in names.items()]

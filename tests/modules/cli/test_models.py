@@ -3,16 +3,19 @@
 import asyncio
 import io
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from config.settings import SettingsError
 from core.errors import ExitCode, ModelUnavailable, UsageError
 from core.values import Json, JsonObject
 from modules.cli.command_line import parse_command
 from modules.cli.models import list_models
+from modules.cli.models_add import add_model, remove_model
 from modules.cli.models_pull import PullReport, pull_model
 from modules.models.credentials import LIST_FILE
 from modules.models.ollama.facts import PullProgress
@@ -41,7 +44,9 @@ class Desk:
             if around.options.action == "pull":
                 code = await pull_model(around)
             else:
-                code = await asyncio.to_thread(list_models, around)
+                actions = {"add": add_model, "remove": remove_model}
+                action = actions.get(around.options.action, list_models)
+                code = await asyncio.to_thread(action, around)
         told = self.capsys.readouterr()
         return Finished(int(code), told.out, told.err)
 
@@ -201,6 +206,64 @@ async def test_weights_on_disk_are_listed_with_their_size(desk: Desk) -> None:
     row = rows(await desk.document())["local:tiny"]
     assert (row["source"], row["size_bytes"], row["backend"]) == ("file", 2500, "local")
     assert "2.5 kB" in (await desk.run()).out
+
+
+async def test_a_model_that_is_added_is_listed_beside_those_that_ship(desk: Desk) -> None:
+    address = "http://127.0.0.1:1/v1"
+    done = await desk.run(
+        *("add", "mine", "openai:qwen3-32b", "--base-url", address),
+        *("--api-key-env", "MY_KEY", "--context-tokens", "8000", "--json"),
+    )
+    file = desk.home / "config" / "models.json"
+    entry: JsonObject = {
+        "type": "openai",
+        "model": "qwen3-32b",
+        "base_url": address,
+        "api_key_env": "MY_KEY",
+        "context_tokens": 8000,
+    }
+    assert json.loads(done.out) == {"name": "mine", "entry": entry, "file": str(file)}
+    assert json.loads(file.read_text(encoding="utf-8")) == {"models": {"mine": entry}}
+    await desk.run("add", "small", "ollama:phi4")
+    listed_now = rows(await desk.document())
+    assert {"mine", "small", "gemini", "gpt", "offline"} <= {*listed_now}
+    assert listed_now["mine"]["state"] == "MY_KEY is not set"
+    await desk.run("remove", "mine")
+    assert "mine" not in rows(await desk.document())
+    done = await desk.run("add", "gpt", "openai:gpt-9")
+    assert "gpt stands in the place of the one that ships" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "says"),
+    [
+        (("add", "a,b", "openai:x"), UsageError, "NAME takes letters"),
+        (
+            ("add", "k", "openai:x", "--api-key-env", "sk-geheim-1"),
+            UsageError,
+            "name of a variable",
+        ),
+        (("add", "k", "foo:x"), SettingsError, "'models.k.type' is 'foo'; allowed: gemini"),
+        (("add", "k", "openai:x", "--base-url", "there"), SettingsError, "no usable address"),
+        (
+            ("add", "small", "ollama:x"),
+            UsageError,
+            "take it out with: agent.py models remove small",
+        ),
+        (("remove", "gemini"), UsageError, "no entry 'gemini'; it has small"),
+    ],
+    ids=range(6),
+)
+async def test_an_entry_with_a_mistake_is_not_written(
+    desk: Desk, words: tuple[str, ...], error: type[Exception], says: str
+) -> None:
+    await desk.run("add", "small", "ollama:phi4")
+    file = desk.home / "config" / "models.json"
+    before = file.read_text(encoding="utf-8")
+    with pytest.raises(error, match=re.escape(says)) as caught:
+        await desk.run(*words)
+    assert "geheim" not in str(caught.value)
+    assert file.read_text(encoding="utf-8") == before
 
 
 def status(text: str, **fields: Json) -> JsonObject:

@@ -8,7 +8,7 @@ import pytest
 
 from core.ports import ModelRequest, NativeToolCall, ReplyEnd, TextDelta, ThinkingDelta
 from core.turn import Usage
-from core.values import Json
+from core.values import Json, JsonObject
 from tests.modules.models.backends import BACKENDS, KEY, REQUEST, VARIABLE, Backend, ask
 from tests.modules.models.service import silence
 
@@ -66,6 +66,46 @@ async def test_text_that_was_cut_off_is_text(backend: Backend) -> None:
         fake.streams(backend.cut)
         reply = await ask(model)
     assert (reply.text, reply.truncated) == ("x", True)
+
+
+async def test_two_halves_of_a_character_in_two_pieces_are_one_character(backend: Backend) -> None:
+    first, second = (half.encode() for half in (r'"\ud83d"', r'"\ude00!"'))
+    async with backend.service() as fake, backend.open(fake.url) as model:
+        fake.streams(backend.began.replace(b'"x"', first), backend.whole.replace(b'"x"', second))
+        assert (await ask(model)).text == "😀!"
+        fake.streams(backend.whole.replace(b'"x"', first))
+        assert (await ask(model)).text == "?"
+
+
+@pytest.mark.parametrize(
+    "kind", ["application/json", "text/event-stream", "application/x-ndjson", "text/plain", ""]
+)
+async def test_a_reply_is_read_whatever_its_content_type_says(backend: Backend, kind: str) -> None:
+    async with backend.service() as fake, backend.open(fake.url) as model:
+        fake.answers(200, backend.whole, kind=kind)
+        assert (await ask(model)).text == "x"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"detail": "the account is empty"},
+        {"code": 1113, "msg": "the account is empty", "success": False},
+        {"object": "error", "message": "the account is empty", "code": 50002},
+        {"choices": None, "base_resp": {"status_code": 1008, "status_msg": "the account is empty"}},
+        {"error": "the account is empty"},
+    ],
+    ids=range(5),
+)
+async def test_an_error_in_any_form_in_place_of_a_reply_is_told_with_what_to_do(
+    backend: Backend, said: JsonObject
+) -> None:
+    async with backend.service() as fake:
+        fake.answers(200, said)
+        error = await backend.failure(fake)
+    assert "the account is empty; check the account's plan and billing" in str(error)
+    assert not error.transient
+    assert len(fake.bodies) == 1
 
 
 async def test_nothing_in_the_environment_reroutes_or_rekeys(

@@ -41,8 +41,8 @@ async def test_conversations_at_once_share_the_day_of_their_user_and_no_other_us
     tmp_path: Path,
 ) -> None:
     ann, ben = tmp_path / "ann", tmp_path / "ben"
-    model = replies(tmp_path, 60, 4)
-    async with agent_of(ann, model, day={"tokens": 100}) as agent:
+    model = replies(tmp_path, 6_000, 4)
+    async with agent_of(ann, model, day={"tokens": 10_000}) as agent:
         talks = [agent.conversation() for _ in range(2)]
         outcomes = await asyncio.gather(*(talk.ask("hm?", nobody) for talk in talks))
         assert [outcome.answer for outcome in outcomes] == ["12", "12"]
@@ -52,10 +52,10 @@ async def test_conversations_at_once_share_the_day_of_their_user_and_no_other_us
             await talk.aclose()
     assert (refused.status, refused.exit_code, refused.steps) == ("no_answer", 3, ())
     assert refused.budget == SpentBudget(
-        "day", "tokens", 120, 100, "budgets.day.tokens", is_before=True
+        "day", "tokens", 12_000, 10_000, "budgets.day.tokens", is_before=True
     )
     assert spent is not None
-    async with agent_of(ben, model, day={"tokens": 100}) as agent:
+    async with agent_of(ben, model, day={"tokens": 10_000}) as agent:
         talk = agent.conversation()
         assert (await talk.ask("hm?", nobody)).answer == "12"
         await talk.aclose()

@@ -313,17 +313,17 @@ async def test_an_interruption_ends_all_parts_and_keeps_what_is_done(tmp_path: P
 
 async def test_all_parts_pay_from_one_budget(tmp_path: Path) -> None:
     def replies(_: str) -> ModelReply:
-        return ModelReply(answer("one"), Usage(model_calls=1, input_tokens=60))
+        return ModelReply(answer("one"), Usage(model_calls=1, input_tokens=60_000))
 
     graph = TaskGraph("in a row", (FIRST, Subtask("next", "then that", after=("first",)),
                                    Subtask("last", "at the end", after=("next",))))  # fmt: skip
-    played = Played(tmp_path, replies, limits=RunLimits(max_tokens=100))
+    played = Played(tmp_path, replies, limits=RunLimits(max_tokens=100_000))
     outcome = await played.ask(graph)
     assert outcome.status == "no_answer"
     assert outcome.graph is not None
     assert [*outcome.graph.results] == ["first", "next"]
-    assert "has used 120 tokens, and 100 are allowed" in outcome.message
-    assert outcome.budget == SpentBudget("run", "tokens", 120, 100, "llm.max_tokens")
+    assert "has used 120,000 tokens, and 100,000 are allowed" in outcome.message
+    assert outcome.budget == SpentBudget("run", "tokens", 120_000, 100_000, "llm.max_tokens")
 
 
 async def test_a_call_that_no_part_may_send_any_more_ends_them_all(tmp_path: Path) -> None:
@@ -520,23 +520,23 @@ async def test_a_role_has_a_model_of_its_own_that_is_paid_from_the_same_budget(
     tmp_path: Path,
 ) -> None:
     own = RoleEntry(purpose="Thinks hard.", model="deep")
-    usage = Usage(model_calls=1, input_tokens=90)
+    usage = Usage(model_calls=1, input_tokens=90_000)
     deep = ScriptedModel({"decision": [ModelReply(answer("from the deep"), usage)]}, name="deep")
     first = Subtask("first", "the fact", role="thinker")
     graph = TaskGraph("two", (first, Subtask("second", "use {{first}}"), SECOND_AFTER))
     played = Played(
         tmp_path,
-        lambda prompt: ModelReply(answer("at last"), Usage(model_calls=1, input_tokens=60)),
+        lambda prompt: ModelReply(answer("at last"), Usage(model_calls=1, input_tokens=60_000)),
         team=TeamSection(roles={"thinker": own}),
         others={"deep": deep},
-        limits=RunLimits(max_tokens=100),
+        limits=RunLimits(max_tokens=100_000),
     )
     outcome = await played.ask(graph)
     assert outcome.graph is not None
     assert outcome.graph.results == {"first": "from the deep", "second": "at last"}
-    assert "has used 150 tokens, and 100 are allowed" in outcome.message
-    assert outcome.usage.tokens == 150
-    assert outcome.usage_by_model["deep"].tokens == 90
+    assert "has used 150,000 tokens, and 100,000 are allowed" in outcome.message
+    assert outcome.usage.tokens == 150_000
+    assert outcome.usage_by_model["deep"].tokens == 90_000
 
 
 SECOND_AFTER = Subtask("third", "and then", after=("second",))

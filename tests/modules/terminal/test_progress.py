@@ -80,7 +80,7 @@ RETRY_LINE = (
     "planning again, 2 lifelines left\n"
 )
 
-RETRIED_LINE = "[model] model m is busy; try 2 of m in 0.5 s\n"
+RETRIED_LINE = "[model] try 2 of m in 0.5 s: model m is busy\n"
 REPLACED_LINE = "[model] model m is down; n takes over\n"
 UNASKED_LINE = "[loop] no answer to: Which one? The likeliest reading is taken\n"
 REFUSED_LINE = '[tool] refused web.get(url="u"): not called\n'

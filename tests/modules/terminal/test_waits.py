@@ -182,7 +182,7 @@ def test_what_is_quick_is_never_shown() -> None:
         ),
         (
             ModelRetried("gemini", "busy", 1, 30),
-            "[model] waiting for the next try of gemini · 2 s",
+            "[model] try 2 of gemini in 30.0 s: busy · 2 s",
             ModelAnswered("gemini", "decision", Usage(), 2, None),
         ),
         (
@@ -210,6 +210,32 @@ def test_every_wait_of_a_run_has_a_name(begun: Event, named: str, ended: Event) 
     assert screen.line == named
     screen.tell(ended)
     assert "·" not in screen.line
+
+
+def test_a_stream_that_stalls_says_for_how_long_nothing_came() -> None:
+    screen = Screen()
+    screen.tell(ModelAsked("gemini", "decision"))
+    screen.time.go_on(5)
+    screen.tell(ModelWriting("gemini", 12, 0))
+    screen.time.go_on(2)
+    assert screen.line == "[model] gemini: 12 characters written · 7 s"
+    screen.time.go_on(2.5)
+    assert screen.line == "[model] gemini: 12 characters written · 9 s, nothing for 4 s"
+    screen.tell(ModelWriting("gemini", 13, 0))
+    screen.time.go_on(1)
+    assert screen.line == "[model] gemini: 13 characters written · 10 s"
+
+
+def test_retries_are_told_in_one_line_that_changes() -> None:
+    screen = Screen()
+    screen.tell(ModelAsked("gemini", "decision"))
+    for attempt, pause in ((1, 0.5), (2, 2.0), (3, 8.0)):
+        screen.tell(ModelRetried("gemini", "model gemini is busy; wait", attempt, pause))
+        screen.time.go_on(pause)
+        assert f"try {attempt + 1} of gemini in {pause} s: model gemini is busy · " in screen.line
+    screen.tell(ModelAnswered("gemini", "decision", Usage(), 2, None))
+    assert "busy" not in screen.line
+    assert "\n" not in screen.stream.getvalue()
 
 
 def test_the_newest_wait_is_named_and_then_the_one_before_again() -> None:

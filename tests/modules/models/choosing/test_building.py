@@ -9,12 +9,17 @@ from typing import TypeAlias, cast
 import pytest
 
 from config.models_file import ModelEntry, ModelsFile, Price
-from core.errors import ConfigurationError, UsageError, UserError
+from config.schema import LlmSection
+from config.settings import ROOT, Places
+from core.errors import ConfigurationError, ModelUnavailable, UsageError, UserError
 from core.ports import ModelRequest
+from modules.model_manager import choose_model
 from modules.models.choosing.names import FORMS, built_in_models, completed
+from modules.models.hosted.model import RemoteModel
 from modules.models.serving.budget import FREE, listed_price
 from modules.models.serving.watched import collect_reply
-from tests.modules.models.choosing.worlds import ALL_KEYS, MODELS, choose, names
+from tests.modules.models.backends import ANTHROPIC, GEMINI, OPENAI, Backend
+from tests.modules.models.choosing.worlds import ALL_KEYS, KEY, MODELS, NOBODY, choose, names
 
 Installed: TypeAlias = Callable[[bool], None]
 
@@ -181,3 +186,86 @@ class TestWhatShips:
     def test_the_forms_name_every_backend(self) -> None:
         for backend in ("gemini", "anthropic", "openai", "ollama", "local", "offline"):
             assert backend in FORMS
+
+
+@pytest.mark.parametrize("name", ["gpt", "gemini", "claude", "ollama:qwen3"])
+def test_how_long_a_reply_may_stall_comes_from_the_profile(name: str, tmp_path: Path) -> None:
+    environ = {**ALL_KEYS, **NOBODY}
+    llm, places = LlmSection(), Places(ROOT, tmp_path)
+    manager = choose_model(name, llm, places, environ, idle_seconds=7)
+    model = manager.models[0].model
+    assert isinstance(model, RemoteModel)
+    assert model.errors.idle_seconds == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "backend"),
+    [
+        ("gpt", "OPENAI_BASE_URL", OPENAI),
+        ("gemini", "GOOGLE_GEMINI_BASE_URL", GEMINI),
+        ("claude", "ANTHROPIC_BASE_URL", ANTHROPIC),
+    ],
+)
+async def test_a_service_is_asked_where_the_variable_of_its_own_sdk_says(
+    name: str, variable: str, backend: Backend
+) -> None:
+    async with backend.service() as fake:
+        environ = {**ALL_KEYS, variable: f"{fake.url}/gateway"}
+        choice = choose(name, environ, models=built_in_models())
+        assert choice.reason.endswith(f"chosen by --model; {variable} says where")
+        (chosen,) = choice.models
+        reply = await collect_reply(chosen.model, chosen.model.stream(ModelRequest("text", "x")))
+        await chosen.model.aclose()
+    assert reply.text == "x"
+    assert fake.seen[-1].path.startswith("/gateway/")
+    assert f"{backend.key_header}{KEY}".lower() in fake.heads[-1].lower()
+    assert chosen.price == FREE  # it runs on this machine
+
+
+async def test_a_server_that_openais_variable_names_may_want_no_key_and_says_which_it_reads() -> (
+    None
+):
+    async with OPENAI.service() as fake:
+        (chosen,) = choose("gpt", {"OPENAI_BASE_URL": fake.url}, models=built_in_models()).models
+        request = ModelRequest("text", "x")
+        assert (await collect_reply(chosen.model, chosen.model.stream(request))).text == "x"
+        fake.answers(401, {"error": {"message": "No key."}})
+        with pytest.raises(ModelUnavailable, match=r"wants a key .*; set OPENAI_API_KEY, or store"):
+            await collect_reply(chosen.model, chosen.model.stream(request))
+        await chosen.model.aclose()
+
+
+@pytest.mark.parametrize(
+    ("fields", "environ", "says"),
+    [
+        ({}, {}, "its entry names no variable for one: give it api_key_env in models.json"),
+        ({"api_key_env": "WORK_KEY"}, {}, "set WORK_KEY, or store a key with: agent.py auth set W"),
+        ({"api_key_env": "WORK_KEY"}, {"WORK_KEY": KEY}, "refused the key in WORK_KEY: No"),
+    ],
+)
+async def test_a_refused_key_names_the_variable_that_its_entry_reads(
+    fields: dict[str, str], environ: dict[str, str], says: str
+) -> None:
+    async with OPENAI.service() as fake:
+        fake.answers(401, {"error": {"message": "No."}})
+        entry = ModelEntry.model_validate(
+            {"type": "openai", "model": "m", "base_url": fake.url, **fields}
+        )
+        models = ModelsFile(models={"mine": entry})
+        (chosen,) = choose(
+            "mine", {"OPENAI_API_KEY": "sk-other-1234", **environ}, models=models
+        ).models
+        with pytest.raises(ModelUnavailable) as caught:
+            await collect_reply(chosen.model, chosen.model.stream(ModelRequest("text", "x")))
+        await chosen.model.aclose()
+    assert says in str(caught.value)
+    assert "OPENAI_API_KEY" not in str(caught.value)
+
+
+def test_an_entrys_own_address_goes_before_the_variable_and_a_wrong_one_is_named() -> None:
+    entry = ModelEntry(type="openai", model="m", base_url="http://127.0.0.1:9/v1")
+    environ = {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
+    choice = choose("mine", environ, models=ModelsFile(models={"mine": entry}))
+    assert "says where" not in choice.reason
+    with pytest.raises(ConfigurationError, match="OPENAI_BASE_URL holds no usable address"):
+        choose("gpt", {"OPENAI_BASE_URL": "over there"}, models=built_in_models())

@@ -4,6 +4,7 @@ import pytest
 
 from config.models_file import Price
 from core.errors import ModelUnavailable
+from core.ports import NativeToolCall
 from core.turn import Usage
 from core.values import JsonObject
 from modules.model_manager import ModelManager
@@ -37,6 +38,25 @@ async def test_arguments_that_are_no_json_object_are_text() -> None:
         )
         async with claude(fake.url) as model:
             assert (await ask(model)).text == "add[1"
+
+
+async def test_a_message_in_one_piece_is_read_like_a_stream() -> None:
+    message: JsonObject = {
+        "type": "message",
+        "content": [
+            {"type": "thinking", "thinking": "Let me see"},
+            {"type": "text", "text": "Hi"},
+            {"type": "tool_use", "id": "t", "name": "add", "input": {"a": 1}},
+        ],
+        "stop_reason": "max_tokens",
+        "usage": {"input_tokens": 3, "output_tokens": 7},
+    }
+    async with service() as fake, claude(fake.url) as model:
+        fake.answers(200, message)
+        reply = await ask(model)
+    assert (reply.thinking, reply.text, reply.truncated) == ("Let me see", "Hi", True)
+    assert reply.tool_calls == (NativeToolCall("add", {"a": 1}),)
+    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (3, 7)
 
 
 async def test_a_limit_on_spending_does_not_pass() -> None:

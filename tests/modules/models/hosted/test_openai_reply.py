@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.errors import ModelUnavailable
 from core.ports import (
     FinishReason,
     NativeToolCall,
@@ -117,10 +118,44 @@ def test_tool_calls_are_bounded_in_number_and_size() -> None:
 
 @pytest.mark.parametrize(
     ("reason", "finish"),
-    [("stop", "stop"), ("length", "length"), ("tool_calls", "stop"), ("content_filter", "refused")],
+    [
+        *[(reason, "length") for reason in ("length", "MAX_TOKENS", "model_length")],
+        *[(reason, "refused") for reason in ("content_filter", "sensitive")],
+        *[(reason, "stop") for reason in ("stop", "tool_calls", "eos")],
+    ],
 )
 def test_why_a_reply_ended_is_known(reason: str, finish: FinishReason) -> None:
     assert end_of(chunk(content="a"), chunk(reason)).finish == finish
+
+
+@pytest.mark.parametrize(
+    "reason", ["error", "ERROR", "network_error", "insufficient_system_resource", "abort"]
+)
+def test_a_reply_that_its_service_broke_off_is_none(reason: str) -> None:
+    reply = reader()
+    reply.feed(chunk(content="async def solve():"))
+    with pytest.raises(ModelUnavailable, match=f"stopped it .finish_reason {reason.lower()}") as it:
+        reply.feed(chunk(reason))
+    assert it.value.transient
+
+
+@pytest.mark.parametrize("document", [{"id": "1", "choices": []}, {"hello": 1}, counted()])
+def test_what_holds_no_choice_is_no_reply(document: JsonObject) -> None:
+    reply = reader()
+    reply.feed(document)
+    with pytest.raises(ModelUnavailable, match="can't be read"):
+        list(reply.end())
+
+
+def test_a_whole_body_is_over_though_nobody_says_why() -> None:
+    reply = reader()
+    reply.reply.is_done = False
+    body = whole("Hello")
+    assert isinstance(body["choices"], list)
+    body["choices"] = [{"message": {"content": "Hello"}}]
+    assert reply.feed(body) == [TextDelta("Hello")]
+    *_, end = reply.end()
+    assert end == ReplyEnd(Usage(1, 9, 3))
 
 
 def test_a_refusal_is_text_that_declines() -> None:

@@ -115,10 +115,10 @@ async def events(reply: ServiceReply) -> list[bytes]:
         return [data async for data in found]
 
 
-async def lines(reply: ServiceReply) -> list[bytes]:
-    """All lines of a reply."""
-    async with aclosing(reply.lines()) as found:
-        return [line async for line in found]
+async def documents(reply: ServiceReply) -> list[JsonObject]:
+    """All documents of a reply."""
+    async with aclosing(reply.documents()) as found:
+        return [document async for document in found]
 
 
 @asynccontextmanager

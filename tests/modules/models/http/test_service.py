@@ -12,14 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import ModelUnavailable
+from modules.models.http.client import ServiceClient
 from modules.models.http.errors import ServiceErrors
 from modules.models.http.reply import EVENT_BYTES_MAX, JSON_BODY_BYTES_MAX, ServiceReply
 from tests.modules.models.http.chat_server import (
     ADVICE,
+    documents,
     events,
     fault,
     heard,
-    lines,
     model_server,
     posted,
     wire,
@@ -27,11 +28,11 @@ from tests.modules.models.http.chat_server import (
 from tests.modules.models.service import Exchange, Handler, sends
 
 
-def chunked(*pieces: bytes, end: bool = True) -> Handler:
+def chunked(*pieces: bytes, end: bool = True, kind: str = "text/event-stream") -> Handler:
     """A stream in pieces, each with a turn of its own."""
 
     async def play(exchange: Exchange) -> None:
-        await exchange.begin("text/event-stream")
+        await exchange.begin(kind)
         for piece in pieces:
             await exchange.write(piece)
         if end:
@@ -67,9 +68,48 @@ async def test_a_last_event_without_its_empty_line_counts_and_half_a_line_does_n
     assert await heard(sends('data: 1\n\ndata: {"half"')) == [b"1"]
 
 
-async def test_lines_of_json_are_read_however_they_end() -> None:
-    async with posted(chunked(b'{"a"', b":1}\r\n\n{}\n", b"[]")) as reply:
-        assert await lines(reply) == [b'{"a":1}', b"{}", b"[]"]
+KINDS = ("application/json", "text/event-stream", "application/x-ndjson", "text/plain", "", "a/b")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"a": 1}\n{"b": 2}\n',
+        b'\r\n \n{"a": 1}\r\n\n{"b": 2}',
+        b'[{"a": 1},\n {"b":\n 2}]',
+        b'\xef\xbb\xbfdata: {"a": 1}\n\n: still here\ndata: {"b": 2}\n\ndata: [DONE]\n\n',
+    ],
+    ids=["lines", "blanks", "list", "events"],
+)
+async def test_a_reply_is_read_by_what_it_is_whatever_its_type_says(kind: str, body: bytes) -> None:
+    async with posted(chunked(*(bytes([byte]) for byte in body), kind=kind)) as reply:
+        assert await documents(reply) == [{"a": 1}, {"b": 2}]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_text_that_is_no_reply_is_quoted_whatever_its_type_says(kind: str) -> None:
+    for body in (b"upstream is down", b'{"half": ', b"[1]"):
+        async with posted(chunked(body, kind=kind)) as reply:
+            with pytest.raises(ModelUnavailable, match="can't be read") as caught:
+                await documents(reply)
+        assert body.decode().strip(" []") in str(caught.value)
+
+
+async def test_a_stream_that_stalls_is_given_up_after_the_time_for_that() -> None:
+    async def play(exchange: Exchange) -> None:
+        await exchange.begin("text/event-stream")
+        await exchange.write(b'data: {"a": 1}\n\n')
+        await exchange.gone.wait()
+
+    async with model_server(play) as server:
+        client = ServiceClient(ServiceErrors("model x", server.url, ADVICE, None, 10, 0.1))
+        async with client.exchange("/x", {}) as reply, aclosing(reply.documents()) as found:
+            await anext(found)
+            reply.has_begun = True  # as a reader says when the model has written something
+            with pytest.raises(ModelUnavailable, match=r"sent nothing for 0\.1 s.*idle_seconds"):
+                await anext(found)
+        await client.aclose()
 
 
 def untrusted() -> ssl.SSLCertVerificationError:
@@ -147,11 +187,21 @@ async def test_what_never_ends_is_cut_off_at_a_bound() -> None:
             await exchange.write(b"x" * 60_000)
 
     assert f"an event of more than {EVENT_BYTES_MAX:,} bytes" in str(await fault(play))
-    async with model_server(play) as server, wire(server.url) as opened:
-        for read, cap in ((lines, EVENT_BYTES_MAX), (ServiceReply.json, JSON_BODY_BYTES_MAX)):
-            async with opened.exchange("/x", {}) as reply:
-                with pytest.raises(ModelUnavailable, match=f"more than {cap:,} bytes"):
-                    await read(reply)
+    async with posted(play) as reply:
+        with pytest.raises(ModelUnavailable, match=f"more than {JSON_BODY_BYTES_MAX:,} bytes"):
+            await reply.json()
+
+
+@pytest.mark.parametrize("piece", [b"{" + b"x" * 60_000, b'{"a":\n' + b"x\n" * 30_000])
+async def test_json_that_never_ends_is_cut_off_at_a_bound(piece: bytes) -> None:
+    async def play(exchange: Exchange) -> None:
+        await exchange.begin("text/event-stream")
+        while not exchange.gone.is_set():
+            await exchange.write(piece)
+
+    async with posted(play) as reply:
+        with pytest.raises(ModelUnavailable, match=f"{JSON_BODY_BYTES_MAX:,} bytes"):
+            await documents(reply)
 
 
 ENDS = (b"\r\n", b"\n", b"\r", b"\n\n", b"\r\n\r\n")
@@ -166,7 +216,10 @@ async def cut_events(pieces: list[bytes]) -> list[bytes]:
             yield piece
 
     errors = ServiceErrors("model x", "http://x", ADVICE, None, 1)
-    return await events(ServiceReply(httpx2.Response(200, content=body()), errors))
+    try:
+        return await events(ServiceReply(httpx2.Response(200, content=body()), errors))
+    except ModelUnavailable as error:  # there was no line of an event stream
+        return [str(error).encode()]
 
 
 @settings(max_examples=20)
