@@ -161,7 +161,9 @@ class ToolResult:
         longest = max(len(text), sum(map(len, parts)))
         if longest > COMPARED_CHARACTERS_MAX or len(parts) > COMPARED_VALUES_MAX:
             return text.lstrip()[:1] not in "{["
-        return not {*_words(" ".join(parts))}.issuperset(_words(text))
+        known = {*_words(" ".join(parts))}
+        said = (part for block in self.content for part in _said_by(block))
+        return not known.issuperset(word for part in said for word in _words(part))
 
 
 def block_texts(block: ContentBlock) -> tuple[str | None, ...]:
@@ -202,6 +204,16 @@ def _written_parts(value: Json) -> Iterator[str]:
                 waiting += inner.values()
             case scalar:
                 yield f"{scalar} {json_start(scalar, COMPARED_CHARACTERS_MAX)}"
+
+
+def _said_by(block: ContentBlock) -> Iterator[str]:
+    """The names and values of a text that is JSON, whatever escapes it has; else the text."""
+    if (text := block_text(block)) is None:
+        return
+    try:
+        yield from _written_parts(json.loads(text))
+    except (ValueError, RecursionError):
+        yield text
 
 
 def _free_key(structured: JsonObject) -> str:

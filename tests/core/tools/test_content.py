@@ -45,6 +45,11 @@ IMAGE_VALUE: JsonObject = {
         ((text("one\ntwo"),), {"result": None}, "one\ntwo"),
         ((text('{"a": 1}'),), {}, {"a": 1}),
         ((text(" "),), {"a": 1}, {"a": 1}),
+        (
+            (text('{"a": "\\u00e9\\n\\u2028", "b": [1e3]}'),),
+            {"a": "é\n\u2028", "b": [1000.0]},
+            {"a": "é\n\u2028", "b": [1000.0]},
+        ),
         ((text("hello"),), None, "hello"),
         ((text("a"), text("b")), None, "a\nb"),
         ((text(""),), None, ""),

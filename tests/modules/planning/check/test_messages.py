@@ -29,10 +29,15 @@ MESSAGES = [
     (solve("await tools.web('x')"), "tool", 2,
      "tools.web is a server and no tool; on offer: tools.search, tools.page"),
     (solve("await tools.web.add_numbers(1)"), "tool", 2,
-     "no tools.web.add_numbers; on offer: tools.search, tools.page"),
+     "; on offer: tools.search, tools.page"),
+    (solve("await tools.cube(x=2)"), "tool", 2,
+     "there is no tools.cube; compute it in plain Python (20 ** 3, math.sqrt(2)) if it can be "
+     "computed; on offer: tools."),
     (solve("await tools.translate(text='bonjour')"), "tool", 2,
-     "; where no tool fits, compute it in plain Python (20 ** 2, math.sqrt(2)), or return what you "
-     "know after FINAL_ANSWER:"),
+     "; where neither helps, return what you know after FINAL_ANSWER:"),
+    (solve("await tools.sqrt(x=2)"), "tool", 2,
+     "there is no tools.sqrt; Python has it: import math, then math.sqrt(…)"),
+    (solve("await tools.median(x=[2])"), "tool", 2, "import statistics, then statistics.median(…)"),
     (solve("await tools.add.call(a=1)"), "tool", 2, "tools.add is a function and has no .call"),
     (solve("x = mcp.list_tools()"), "tool", 2, "no mcp.list_tools; write await mcp.call_tool('to"),
     (solve("return FINAL_ANSWER(1)"), "error", 2, 'write return f"FINAL_ANSWER: {value}"'),
@@ -149,10 +154,8 @@ def test_a_plan_warns_nobody_of_its_escapes(recwarn: pytest.WarningsRecorder) ->
     assert len(recwarn) == 0
 
 
-def test_a_tool_that_was_made_up_for_a_use_of_another_leads_to_that_one() -> None:
-    power = tool(
-        "power", description="A number to a power (square: b = 2).", a="number", b="number"
-    )
-    catalog = ToolCatalog([tool("add", description="The sum.", a="number"), power])
-    told = "there is no tools.square; by its words it may be tools.power"
-    assert_found(solve("return await tools.square(a=20)"), "tool", 2, told, catalog)
+def test_a_made_up_tool_never_leads_to_one_of_another_meaning() -> None:
+    root = tool("cbrt", description="The cube root, for a cube of that volume.", a="number")
+    catalog = ToolCatalog([tool("add", description="The sum.", a="number"), root])
+    told = "there is no tools.cube; compute it in plain Python"
+    assert_found(solve("return await tools.cube(a=2)"), "tool", 2, told, catalog)
