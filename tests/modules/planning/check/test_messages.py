@@ -70,6 +70,14 @@ MESSAGES = [
      "error", 4, "; give asyncio.gather() the calls, as *calls, without await"),
     ("import json\n" + solve("r = await tools.loose()", "return json.loads(r)"), "error", 4,
      "; it is no text but the value itself: leave json.loads out"),
+    (solve("r = await tools.page(url='x')", "return r['rate']"), "error", 3,
+     "; tools.page gave the text 'text': use it as it is"),
+    (solve("r = await tools.page(url='x')", "s = r", "return f'{s.rate}'"), "error", 4,
+     "; tools.page gave the text 'text': use it as it is"),
+    (solve("return (await tools.page(url='x'))['rate']"), "error", 2,
+     "; tools.page gave the text 'text': use it as it is"),
+    (solve("r = await tools.page(url='object')", "return r['rate']"), "error", 3,
+     "; tools.page gave a dict with the keys 'a'"),
     # answers that hold no values
     ("def one():\n    return tools.add(a=1, b=2)\n" + solve("return f'FINAL_ANSWER: {one()}'"),
      "no_verdict", None, "never awaited"),
@@ -109,10 +117,7 @@ async def test_errors_of_other_values_get_no_hint() -> None:
     async with Sandbox() as sandbox:
         for plan, message in (
             (solve(ADD, "return [][r]"), "IndexError: list index out of range; r is what"),
-            (
-                solve("r = await tools.page(url='x')", "return r / 2"),
-                "TypeError: unsupported operand",
-            ),
+            (solve("return [1] / 2"), "TypeError: unsupported operand"),
             (solve("return [][1]"), "IndexError: list index out of range"),
             (solve(ADD, "return r / 0"), "ZeroDivisionError: division by zero"),
         ):
