@@ -116,7 +116,7 @@ def test_a_bundled_tool_reads_as_a_plan_calls_it() -> None:
         ({"type": 5}, "object"),
         ({}, "object"),
         (True, "object"),
-        (None, "str"),
+        (None, "object"),
         ({"$ref": "https://example.org/x"}, "object"),
         ({"$ref": "#/$defs/missing"}, "object"),
         ({"$ref": "#anchor"}, "object"),
