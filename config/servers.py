@@ -357,10 +357,11 @@ def _users_folder(command: Sequence[str], root: Path) -> Path | None:
 def _names_program(command: Sequence[str], folder: Path) -> bool:
     """Whether a relative word of the command means a program in the folder."""
     words = [word for word in command if not Path(word).is_absolute()]
-    return any(map(_may_be_run, files_named(words, folder)))
+    return any(map(may_be_run, files_named(words, folder)))
 
 
-def _may_be_run(path: Path) -> bool:
+def may_be_run(path: Path) -> bool:
+    """Whether an interpreter, or the system itself, may run a file of such a name."""
     return path.suffix.lower() in _PROGRAM_SUFFIXES
 
 

@@ -162,6 +162,8 @@ class AgentLoop(InterruptibleRun):
             result = await self.step(run, emit)
             match result:
                 case FinalAnswer(text):
+                    if self._own_borders is not None:
+                        text = self._own_borders.without(text)
                     if self._guard is not None:
                         text = self._guard.without_unknown_images(text)
                     return "done", with_sources(text, run.steps)

@@ -38,6 +38,9 @@ CLOSE_SECONDS = 10.0
 LEFT_OUT_MAX = 20
 """So many tools that can't be used are named, of one server."""
 
+CATCH_UP_SECONDS = 2.0
+"""So long a request waits for servers whose program has changed since they were asked."""
+
 SLOW_START_SECONDS = 3.0
 """After so long the user is told which server is being waited for."""
 
@@ -89,7 +92,10 @@ class MultiMCP:
         self._connections = {
             spec.id: self._connection(spec, (spawned or {}).get(spec.id)) for spec in server_configs
         }
-        self._background: set[asyncio.Task[None]] = set()
+        self._changed: set[str] = set()
+        """The servers whose list is that of an older program."""
+        self._starts: dict[str, asyncio.Task[None]] = {}
+        """By id: starts that go on, or are done."""
         self._closing: asyncio.Task[None] | None = None
 
     @property
@@ -137,22 +143,31 @@ class MultiMCP:
     async def initialize(self, server_ids: Collection[str] | None = None) -> None:
         """Learn the tools of the given servers, by default of all.
 
-        From the cache where it knows them (`recall`); else those servers start together. One that
-        fails is noted (`failures`, `on_notice`) and left out; one that failed a while ago is left
-        out, too, and that is told once. Servers whose tools are known already are not asked again.
-        Unknown ids are passed over.
+        From the cache where it knows them (`recall`); else, and where their program has changed,
+        those servers start together. One that fails is noted (`failures`, `on_notice`) and left
+        out; one that failed a while ago is left out, too, and that is told once. Servers whose
+        tools are known already are not asked again. Unknown ids are passed over.
         """
         await self.recall(server_ids)
-        silent = [name for name in self._wanted(server_ids) if name not in self.server_tools]
+        wanted = self._wanted(server_ids)
+        silent = [name for name in wanted if name not in self.server_tools or name in self._changed]
         awake = [name for name in silent if not self._failures.rests(name)]
         await self._failures.tell_resting(name for name in silent if name not in awake)
-        await asyncio.gather(*map(self._start, awake))
+        await self._ended(map(self._begin, awake))
+
+    async def catch_up(self) -> None:
+        """Give servers whose program has changed a moment to list their tools anew.
+
+        They were begun by `recall`. What an older program listed is used of those that take longer.
+        """
+        starts = [self._starts[name] for name in self._changed if name in self._starts]
+        await self._ended(starts, CATCH_UP_SECONDS)
 
     async def recall(self, server_ids: Collection[str] | None = None) -> None:
         """Learn the tools that the cache knows, of the given servers, by default of all.
 
         Waits for no server. In the background those begin to start that are to do so eagerly, or
-        whose cached tools are old.
+        whose cached tools are old, or listed by a program that has changed since.
         """
         wanted = [
             name for name in self._wanted(server_ids) if not self._failures.is_set_aside(name)
@@ -162,9 +177,11 @@ class MultiMCP:
             if name in self.server_tools or self._specs[name].problem is not None:
                 continue  # what it offered when it could still be used is no use
             if self._cache and (listing := self._cache.listing(self._specs[name])) is not None:
-                tools, self.left_out[name] = listing
-                await self._learn(name, tools)
-                if self._cache.is_old(self._specs[name]):
+                self.left_out[name] = listing.left_out
+                await self._learn(name, listing.tools)
+                if listing.has_changed:
+                    self._changed.add(name)
+                if listing.has_changed or self._cache.is_old(self._specs[name]):
                     soon.add(name)
         await self.start(name for name in soon if not self._failures.rests(name))
 
@@ -193,9 +210,7 @@ class MultiMCP:
         """
         for name in self._wanted(None if server_ids is None else set(server_ids)):
             if self._specs[name].connection == "persistent":
-                task = asyncio.create_task(self._start(name))
-                self._background.add(task)
-                task.add_done_callback(self._background.discard)
+                self._begin(name)
 
     def resolve(self, tool_name: str) -> ToolSpec:
         """The tool that `server.tool` means, or a bare name that only one server has.
@@ -331,6 +346,8 @@ class MultiMCP:
         # Only now: a session that was still listing its tools finds its server until it has ended.
         for name in [name for name in self._specs if name not in kept]:
             del self._learning[name]
+            self._changed.discard(name)
+            self._starts.pop(name, None)
             for known in (self._listings, self.left_out, self.failures):
                 known.pop(name, None)
         self._specs.clear()
@@ -355,11 +372,11 @@ class MultiMCP:
                 raise
 
     async def _close_all(self) -> None:
-        for task in self._background:
+        for task in self._starts.values():
             task.cancel()
         ends = [asyncio.create_task(one.aclose()) for one in self._connections.values()]
         pending: set[asyncio.Task[None]] = set()
-        if tasks := {*ends, *self._background}:
+        if tasks := {*ends, *self._starts.values()}:
             _, pending = await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
         for task in pending:
             task.cancel()
@@ -389,6 +406,21 @@ class MultiMCP:
             except ServerError as error:
                 await self._failures.note(name, error)
                 raise
+
+    def _begin(self, name: str) -> asyncio.Task[None]:
+        """The start of a server that goes on, for all who wait for it; else a new one."""
+        task = self._starts.get(name)
+        if task is None or task.done():
+            task = self._starts[name] = asyncio.create_task(self._start(name))
+        return task
+
+    @staticmethod
+    async def _ended(starts: Iterable[asyncio.Task[None]], seconds: float | None = None) -> None:
+        """Wait for starts, which go on if the waiting is cut short."""
+        if tasks := [*starts]:
+            done, _ = await asyncio.wait(tasks, timeout=seconds)
+            for task in done:
+                task.result()  # a bug of ours is not passed over
 
     async def _start(self, name: str) -> None:
         connection = self._connections.get(name)
@@ -438,6 +470,7 @@ class MultiMCP:
             await self._hooks.on_notice(f"server '{spec.id}': left out: {'; '.join(told)}")
         self.left_out[spec.id] = told
         await self._learn(spec.id, tools)
+        self._changed.discard(spec.id)
         if self._cache is not None:
             self._cache.store(spec, tools, told)
 

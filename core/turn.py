@@ -89,10 +89,14 @@ class TextInput:
 
 @frozen
 class Exchange:
-    """One earlier request of the session and its answer; None if it got none."""
+    """One earlier request of the session and its answer; None if it got none.
+
+    `calls` are those of its calls that succeeded, as a plan would write them: `factorial(a=6)`.
+    """
 
     request: str
     answer: str | None
+    calls: tuple[str, ...] = ()
 
 
 @frozen

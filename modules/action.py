@@ -180,7 +180,8 @@ async def _run_checked(
     ran = await sandbox.run(prepared.source, tools, call, given, kept)
     if ran.failure is None:
         return ran
-    failure = await asyncio.to_thread(with_value_hints, ran.failure, prepared.source, tools)
+    told = ran.failure, prepared.source, tools, ran.calls
+    failure = await asyncio.to_thread(with_value_hints, *told)
     return replace(ran, failure=with_syntax_hint(_in_own_words(failure, source)))
 
 

@@ -46,6 +46,7 @@ from core.tools.catalog import ToolCatalog
 from core.tools.record import ToolRecord
 from core.turn import (
     ActionResult,
+    Exchange,
     MemoryItem,
     PerceptionResult,
     Plan,
@@ -419,14 +420,7 @@ class Conversation:
         if brought.instructions and self.model.traits.reads_text:
             guided = guided.saying(brought.instructions)
         self._dispatcher.begin_run()
-        await self._dispatcher.recall()
-        dispatcher: Dispatcher = self._dispatcher
-        if (names := self._demands.tools) is not None:
-            dispatcher = await self._with_tools(names)
-        elif unlearned := self._dispatcher.unlearned():
-            known = self._dispatcher.catalog
-            needed = await asyncio.to_thread(servers_to_ask, request, unlearned, known, history)
-            await self._dispatcher.initialize(needed)
+        dispatcher = await self._tools_for(request, history)
         if (without := self._demands.without) is not None:
             dispatcher = WithoutServer(dispatcher, without)
         servers = {tool.server for tool in dispatcher.catalog}
@@ -444,6 +438,7 @@ class Conversation:
         profile = self.profile if by_hand.is_plain else by_hand.profile(self.profile)
         make_parts = partial(self._parts, profile, remember, guided, is_given=not by_hand.is_plain)
         home = self._team.home
+        names = self._demands.tools
         if names is None and home is not None and (home / WORKFLOWS).is_dir():
             more = (lambda: context), self.model, make_parts
             dispatcher = await asyncio.to_thread(self._team.with_workflows, dispatcher, *more)
@@ -486,11 +481,22 @@ class Conversation:
             await self._listener(Notice("guidance", notice))
         return guided
 
-    async def _with_tools(self, names: Sequence[str]) -> ChosenTools:
-        """The tools of these names, once their servers are known."""
-        if not all(is_known(name, self._dispatcher.catalog) for name in names):
-            await self._dispatcher.initialize()
-        return ChosenTools(self._dispatcher, names)
+    async def _tools_for(self, request: str, history: Sequence[Exchange]) -> Dispatcher:
+        """The tools of a request, once the servers are known that it waits for."""
+        dispatcher, names = self._dispatcher, self._demands.tools
+        await dispatcher.recall()
+        if names is not None:
+            if not all(is_known(name, dispatcher.catalog) for name in names):
+                await dispatcher.initialize()
+            return ChosenTools(dispatcher, names)
+        if unlearned := dispatcher.unlearned():
+            needed = [spec.id for spec in unlearned]
+            if not self.model.traits.reads_text:  # this planner knows what it can do without
+                known = dispatcher.catalog
+                needed = await asyncio.to_thread(servers_to_ask, request, unlearned, known, history)
+            await dispatcher.initialize(needed)
+        await dispatcher.catch_up()
+        return dispatcher
 
     def _provenance(
         self,

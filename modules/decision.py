@@ -205,7 +205,7 @@ async def generate_plan(
         ModelUnavailable: the model can't be reached or refused.
     """
     history = exchanges(memory_items)
-    if history and history[-1] == Exchange(user_input, None):
+    if history and (history[-1].request, history[-1].answer) == (user_input, None):
         history = history[:-1]  # the request that is being planned
     inputs = DecisionInputs(
         user_input=user_input,

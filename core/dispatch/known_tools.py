@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import os
 import shutil
 import sys
 import time
@@ -11,8 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, cast
 
-from config.servers import ServerSpec, files_named
+from config.servers import ServerSpec, files_named, may_be_run
 from core.base.files import make_private_folder, read_regular, write_atomically
+from core.base.frozen import frozen
 from core.dispatch.tool_pins import ALLOW_OPTION
 from core.errors import CallRefused
 from core.tools.catalog import ToolCatalog
@@ -72,13 +74,26 @@ class ToolRegistry:
 CACHE_BYTES_MAX = 64 * 1024 * 1024
 """A larger file counts as absent; a listing is bounded by the session that brings it."""
 
-CACHE_FORMAT = 3
+CACHE_FORMAT = 4
 """Goes up when `ToolSpec` or this file's form changes; other numbers count as absent."""
 
 FRESH_SECONDS = 24 * 60 * 60.0
 """How long a listing is taken at its word: what a URL or `npx` leads to changes unseen."""
 
 _log = logging.getLogger(__name__)
+
+
+@frozen
+class Listing:
+    """The tools that a server listed last, and what of its list could not be used, and why.
+
+    `has_changed` tells that its program is not the one that listed them: the list holds until the
+    server is up.
+    """
+
+    tools: list[ToolSpec]
+    left_out: list[str]
+    has_changed: bool = False
 
 
 class ToolCache:
@@ -91,21 +106,25 @@ class ToolCache:
     def load(self, spec: ServerSpec) -> list[ToolSpec] | None:
         """The tools of `listing`."""
         listing = self.listing(spec)
-        return None if listing is None else listing[0]
+        return None if listing is None else listing.tools
 
-    def listing(self, spec: ServerSpec) -> tuple[list[ToolSpec], list[str]] | None:
-        """The tools that the server listed last, and what of its list could not be used, and why.
+    def listing(self, spec: ServerSpec) -> Listing | None:
+        """What the server listed last; None if nothing is known.
 
-        Only if nothing has changed since; else what ships for it; None where nothing does.
+        What ships for a server of ours counts for more than a list that an older program gave.
         """
         stored = self._stored(spec) or {}
-        tools, left_out = stored.get("tools"), stored.get("left_out")
-        if isinstance(tools, list):
-            with suppress(ValueError):
-                told = [*map(str, left_out)] if isinstance(left_out, list) else []
-                return [_from_json(spec.id, tool) for tool in tools], told
-        shipped = shipped_tools(spec)
-        return None if shipped is None else (shipped, [])
+        has_changed = stored.get("fingerprint") != fingerprint(spec)
+        if has_changed and (shipped := shipped_tools(spec)) is not None:
+            return Listing(shipped, [])
+        match stored:
+            case {"tools": list() as tools, "left_out": list() as left_out}:
+                with suppress(ValueError):
+                    known = [_from_json(spec.id, tool) for tool in tools]
+                    return Listing(known, [*map(str, left_out)], has_changed)
+            case _:
+                pass
+        return None
 
     def is_old(self, spec: ServerSpec) -> bool:
         """Whether the server last confirmed its list longer than `FRESH_SECONDS` ago."""
@@ -119,6 +138,7 @@ class ToolCache:
     def store(self, spec: ServerSpec, tools: list[ToolSpec], left_out: Sequence[str] = ()) -> None:
         """Keep a listing; readers see the old file or the new one, never a part."""
         content = {
+            "format": CACHE_FORMAT,
             "fingerprint": fingerprint(spec),
             "tools": [_to_json(tool) for tool in tools],
             "left_out": [*left_out],
@@ -130,44 +150,48 @@ class ToolCache:
             _log.debug("tool list of '%s' is not cached: %s", spec.id, error)
 
     def _stored(self, spec: ServerSpec) -> JsonObject | None:
-        """The file's content, if nothing has changed since."""
+        """The file's content."""
         try:
             stored: Json = json.loads(read_regular(self._path(spec), CACHE_BYTES_MAX))
         except (OSError, ValueError, RecursionError):
             return None
-        is_valid = isinstance(stored, dict) and stored.get("fingerprint") == fingerprint(spec)
-        return stored if isinstance(stored, dict) and is_valid else None
+        is_known = isinstance(stored, dict) and stored.get("format") == CACHE_FORMAT
+        return stored if isinstance(stored, dict) and is_known else None
 
     def _path(self, spec: ServerSpec) -> Path:
-        start = json.dumps([spec.id, spec.command, str(spec.cwd), spec.url])
+        """One file for each way to start a server.
+
+        Values of environment variables and headers are left out: they are secrets.
+        """
+        names = [sorted(spec.env), sorted(spec.headers)]
+        start = json.dumps([spec.id, spec.command, str(spec.cwd), spec.url, *names])
         return self._folder / f"{hashlib.sha256(start.encode()).hexdigest()[:32]}.json"
 
 
 def fingerprint(spec: ServerSpec) -> str:
-    """A hash of everything that may change what a server offers and can be seen without it.
+    """A hash that changes with the server's program.
 
-    Values of environment variables and headers are left out: they are secrets.
+    A file that the command names for its data is none: a database changes with each call.
     """
-    seen = [
-        CACHE_FORMAT,
-        sys.version,
-        sorted(spec.env),
-        sorted(spec.headers),
-        [[str(path), *_time_and_size(path)] for path in sorted(set(_files(spec)))],
-    ]
-    return hashlib.sha256(json.dumps(seen).encode()).hexdigest()
+    files = [[str(path), *_time_and_size(path)] for path in sorted(set(_program_files(spec)))]
+    return hashlib.sha256(json.dumps([sys.version, files]).encode()).hexdigest()
 
 
-def _files(spec: ServerSpec) -> Iterator[Path]:
-    """The program, the files that its command names, and the scripts' neighbours."""
+def _program_files(spec: ServerSpec) -> Iterator[Path]:
+    """The program, the files to be run that its command names, and the scripts' neighbours."""
     words = spec.command
     if words and (program := shutil.which(words[0])) is not None:
         yield Path(program)
-    for path in files_named(words, spec.cwd):
+    for path in filter(_is_program, files_named(words, spec.cwd)):
         yield path
         if path.suffix == ".py":
             with suppress(OSError):
                 yield from path.parent.glob("*.py")
+
+
+def _is_program(path: Path) -> bool:
+    """Whether an interpreter may run the file; one without a suffix says so by its mode."""
+    return may_be_run(path) and (path.suffix != "" or os.access(path, os.X_OK))
 
 
 def _time_and_size(path: Path) -> tuple[int, int]:

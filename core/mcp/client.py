@@ -188,7 +188,8 @@ class McpClient:
             for question in tuple(open_call.asking):
                 question.cancel()  # whoever ended the call is not to answer for it any more
         try:
-            result = tool_result(raw, self._spec.result_bytes)
+            is_promised = tool in self._output_checks
+            result = tool_result(raw, self._spec.result_bytes, is_promised=is_promised)
         except Malformed as error:
             return _broken_promise(f"it has {error}")
         if is_larger(result.structured, QUICK_VALUES_MAX):

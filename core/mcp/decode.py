@@ -4,6 +4,8 @@ Everything here comes from a program that we do not trust: what has the wrong fo
 refused with the place named, and a result over the cap is cut with a note.
 """
 
+from dataclasses import replace
+
 from pydantic_core import to_json
 
 from core.mcp.wire import CUT_OFF, LEVELS_MAX
@@ -87,8 +89,10 @@ def definition_bytes(tool: ToolSpec) -> int:
     return sum(len(_written(part)) for part in parts)
 
 
-def tool_result(raw: JsonObject, bytes_max: int) -> ToolResult:
+def tool_result(raw: JsonObject, bytes_max: int, *, is_promised: bool = False) -> ToolResult:
     """The result of a `tools/call`, cut at `bytes_max` bytes of text and data in all.
+
+    `is_promised` tells that the tool has an output schema.
 
     Raises:
         Malformed: a content block has not the form of any kind.
@@ -102,7 +106,7 @@ def tool_result(raw: JsonObject, bytes_max: int) -> ToolResult:
     if more := len(blocks) - len(content):
         note = f"[cut: {more:,} of the result's {len(blocks):,} content blocks are left out]"
         content = (*content, TextBlock(note))
-    whole = ToolResult(content, structured, is_error)
+    whole = ToolResult(content, structured, is_error, is_promised=is_promised)
     structured_bytes = len(_written(structured))
     size = sum(map(_size, content)) + structured_bytes
     return whole if size <= bytes_max else _cut(whole, size, structured_bytes, bytes_max)
@@ -162,7 +166,8 @@ def _cut(whole: ToolResult, size: int, structured_bytes: int, bytes_max: int) ->
         f"[cut: {omitted:,} of the result's {size:,} bytes are left out, over the limit of "
         f"{bytes_max:,} that its server has (result_bytes); ask for less]"
     )
-    return ToolResult((*kept, TextBlock(note)), structured, whole.is_error, omitted_bytes=omitted)
+    content = (*kept, TextBlock(note))
+    return replace(whole, content=content, structured=structured, omitted_bytes=omitted)
 
 
 def _size(block: ContentBlock) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from core.base.json_text import json_start
 from core.mcp.hooks import OnProgress
 from core.mcp.wire import error_reply
 from core.values import Json, JsonObject
@@ -97,6 +98,9 @@ TASK_END_SECONDS = 1.0
 
 ERROR_TEXT_CHARACTERS_MAX = 20_000
 """How much of a server's error message is kept."""
+
+ERROR_DATA_CHARACTERS_MAX = 4_000
+"""How much of an error's `data` is told behind its message: the reason, or where to sign in."""
 
 _INTERNAL_ERROR = -32603
 
@@ -345,4 +349,8 @@ def _error_of(error: Json) -> RpcError | NotDelivered:
     told = text[:ERROR_TEXT_CHARACTERS_MAX] if isinstance(text, str) and text else "(no message)"
     if code in (TRANSPORT_ERROR, NOT_SENT):
         return NotDelivered(told, was_sent=code != NOT_SENT)
-    return RpcError(code if isinstance(code, int) else _INTERNAL_ERROR, told)
+    data = body.get("data")
+    shown = data if isinstance(data, str) else json_start(data, ERROR_DATA_CHARACTERS_MAX)
+    if data not in (None, "", {}, []) and shown not in told:
+        told = f"{told}: {shown[:ERROR_DATA_CHARACTERS_MAX]}"
+    return RpcError(code if isinstance(code, int) else _INTERNAL_ERROR, told, data)

@@ -13,8 +13,10 @@ pipes.
 """
 
 import asyncio
+import json
 import logging
 import os
+import shlex
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
@@ -225,7 +227,8 @@ def _not_started(spec: ServerSpec, error: OSError | ValueError) -> ServerStartEr
     where = f"'command' of '{spec.id}' {spec.origin}"
     kind: type[ServerStartError] = EntryUnusable
     if isinstance(error, FileNotFoundError):
-        reason = f"there is no program '{program}'; install it or correct {where}"
+        hint = _split_hint(program) or "install it"
+        reason = f"there is no program '{program}'; {hint} or correct {where}"
     elif isinstance(error, PermissionError):
         reason = f"'{program}' may not be executed; make it executable or correct {where}"
     elif isinstance(error, BlockingIOError):
@@ -237,6 +240,19 @@ def _not_started(spec: ServerSpec, error: OSError | ValueError) -> ServerStartEr
     else:
         reason = f"{error}; correct {where}"
     return kind(spec.id, f"server '{spec.id}' did not start: {reason}")
+
+
+def _split_hint(program: str) -> str:
+    """How a command line is written that stands where a program's name belongs."""
+    try:
+        first, *others = shlex.split(program)
+    except ValueError:  # nothing there, or an open quotation
+        return ""
+    if not others:
+        return ""
+    # Only what a shell would split is a command line; a program may have a blank in its name.
+    args = json.dumps(others, ensure_ascii=False)
+    return f'write "command": {json.dumps(first, ensure_ascii=False)}, "args": {args},'
 
 
 def _open_log(spec: ServerSpec, folder: Path | None) -> tuple[int, ServerLog | None]:

@@ -37,9 +37,11 @@ class Borders:
         """A text of several lines between borders."""
         return f"<<{self._name}>>\n{harmless(text)}\n<</{self._name}>>"
 
-    def are_in(self, text: str) -> bool:
-        """Whether a text names them."""
-        return self._name in text
+    def without(self, text: str) -> str:
+        """A text that a model has written, without what of the borders it has copied."""
+        for copied in (self.note, f"<<{self._name}>>", f"<</{self._name}>>"):
+            text = text.replace(copied, "")
+        return text.strip()
 
     def within(self, text: str) -> str:
         """A short text between borders, on its line."""

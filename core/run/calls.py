@@ -212,14 +212,14 @@ class RunCalls:
             failed = ToolCall(name, arguments, False, str(error), self._clock() - started)
             await self._finish(call_id, failed, emit)
             raise
-        value = result.text if result.is_error else result.value
+        value = result.error_text if result.is_error else result.value
         call = ToolCall(name, arguments, not result.is_error, value, self._clock() - started)
         if self._guard is not None:
             await self._guard.note(tool, arguments, value)
         if call.ok:
             self._results.keep(place, tool, call, result)
         else:
-            self._failed[key] = result.text
+            self._failed[key] = result.error_text
         images = tuple(block for block in result.content if isinstance(block, ImageBlock))
         await self._finish(call_id, call, emit, images)
         return result

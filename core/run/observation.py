@@ -109,11 +109,10 @@ def judge_text_to_read(
         return result
     if not read:
         return PlanFailed(PlanFailure("no_verdict", _NOTHING_TO_READ))
-    if any(_repeats(result.text, text) for text in read) or (
-        borders and borders.are_in(result.text)
-    ):
+    own = result.text if borders is None else borders.without(result.text)
+    if not own or any(_repeats(own, text) for text in read):
         return PlanFailed(PlanFailure("repeated", _READ_BEFORE))
-    return FinalAnswer(result.text)
+    return FinalAnswer(own)
 
 
 def _repeats(text: str, read: str) -> bool:

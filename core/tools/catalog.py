@@ -4,15 +4,34 @@ Nothing here needs a running server, so that planning can start from the cached
 tool lists alone.
 """
 
+import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Final
 
-from core.base.text import near_names
+from core.base.text import NEAR_SHOWN, edit_distance
 from core.errors import CallRefused
-from core.tools.ranking import ToolIndex
+from core.tools.ranking import ToolIndex, stem
 from core.tools.spec import ToolSpec, as_identifier
+
+MAX_NAME_CHARACTERS: Final = 300
+"""Longer names are cut before they are compared, which takes the square of their length."""
+
+SLIP_LETTERS: Final = 5
+"""In a shorter word another letter, or one more behind it, makes another word: `get` and `set`."""
+
+_HOLDERS: Final = frozenset({"tools", "tool", "functions", "mcp"})
+"""What models write before a tool's name, beside its server."""
+
+_LOOK_LATIN: Final = str.maketrans(
+    # Cyrillic, then Greek (Unicode Technical Standard 39, confusables)
+    "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0458\u0455\u04bb\u051b\u051d\u0501"
+    "\u03b1\u03bf\u03c1\u03bd\u03b9\u03ba\u03c4\u03c5\u03c7",
+    "aeopcxyijshqwdaopviktux",
+)
 
 
 class _Names:
@@ -166,14 +185,28 @@ class ToolCatalog:
             f'await search_tools("{words.strip()}")'
         )
 
+    def spelt_alike(self, name: str) -> list[ToolSpec]:
+        """The tools on offer whose names `name` is with a slip of the pen; a few at most.
+
+        What a name means may be near and yet another thing (`cube` and `cbrt`, `get` and `set`), so
+        no other likeness counts.
+        """
+        holders = _HOLDERS | {word for tool in self for word in _words_of(tool.server)}
+        *before, last = _words_of(name) or [""]
+        whole = "".join((*before, last))
+        meant = [*(word for word in before if word not in holders), last]
+        alike = [
+            tool
+            for tool in self
+            if whole == "".join(words := _words_of(tool.identifier)) or _are_alike(meant, words)
+        ]
+        of_server = [tool for tool in alike if {*_words_of(tool.server)} <= {*before}]
+        return (of_server or alike)[:NEAR_SHOWN]
+
     def nearest(self, name: str) -> list[str]:
-        """The names of tools on offer that look most like `name`, a few at most."""
-        names: dict[str, None] = {}
-        for tool in self:
-            names |= {name: None for name in (tool.name, tool.identifier) if name in self}
-        for tool in self:
-            names |= dict.fromkeys((tool.qualified_name, _path(tool)))
-        return near_names(name, names, 0.5)
+        """The names of tools on offer that `name` is with a slip of the pen, as calls have them."""
+        alike = self.spelt_alike(name)
+        return [tool.name if tool.name in self else tool.qualified_name for tool in alike]
 
     def _unknown(self, name: str) -> str:
         offered = "" if self._offered else " (no tools are on offer)"
@@ -228,3 +261,32 @@ def _with_free_alias(tool: ToolSpec, taken: set[str], tried: Counter[str]) -> To
 
 def _path(tool: ToolSpec) -> str:
     return f"{as_identifier(tool.server)}.{tool.identifier}"
+
+
+def _words_of(name: str) -> list[str]:
+    """The words in a name as they look to someone who reads over it."""
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name[:MAX_NAME_CHARACTERS])
+    letters = unicodedata.normalize("NFKD", parted).casefold().translate(_LOOK_LATIN)
+    seen = "".join(one for one in letters if unicodedata.category(one) not in ("Mn", "Cf"))
+    return re.findall(r"[^\W_]+", seen)
+
+
+def _are_alike(words: Sequence[str], others: Sequence[str]) -> bool:
+    return len(words) == len(others) and all(map(_is_slip, words, others))
+
+
+def _is_slip(word: str, other: str) -> bool:
+    """Whether two words are one, mistyped at most: one letter more, less, or another."""
+    if word == other or stem(word) == stem(other):
+        return True
+    if word[:1] != other[:1] or abs(len(word) - len(other)) > 1:
+        return False
+    if sorted(word) == sorted(other) or _undoubled(word) == _undoubled(other):
+        return True
+    shorter, longer = sorted((word, other), key=len)
+    is_inner = len(shorter) < len(longer) and not longer.startswith(shorter)
+    return len(longer if is_inner else shorter) >= SLIP_LETTERS and edit_distance(word, other) == 1
+
+
+def _undoubled(word: str) -> str:
+    return re.sub(r"(.)\1", r"\1", word)

@@ -4,11 +4,14 @@ Blocks follow MCP 2025-11-25, "Tool Result", field by field; `data` is base64 as
 """
 
 import json
+import re
+from collections.abc import Iterator
 from dataclasses import asdict, field
+from itertools import islice
 from typing import ClassVar, Literal, TypeAlias, assert_never
 
 from core.base.frozen import frozen
-from core.base.json_text import UNCOUNTED_BYTES_MAX, at_once, excess
+from core.base.json_text import UNCOUNTED_BYTES_MAX, at_once, excess, json_start
 from core.values import Json, JsonObject
 
 JSON_TEXT_CHARACTERS_MAX = 1024 * 1024
@@ -18,6 +21,16 @@ it would hold up the event loop."""
 
 RESULT = "result"
 """The only property in which SDKs wrap a result that is no object; plans receive what is in it."""
+
+COMPARED_CHARACTERS_MAX = 64 * 1024
+"""Text beside structured content is told from it by its words; where either is longer, by its first
+character: JSON begins with `{` or `[`."""
+
+COMPARED_VALUES_MAX = 5_000
+"""The same where structured content holds more names and values."""
+
+ERROR_CHARACTERS_MAX = 20_000
+"""How much is told of an error that has no text."""
 
 TEXT_RESULT = "content"
 """The same for text, as the official servers of the protocol write it."""
@@ -92,13 +105,15 @@ class ToolResult:
     """What a server answered; an error of the tool is a value (`is_error`).
 
     `omitted_bytes` is how much was cut off because the result was over the server's cap; the
-    text then ends in a note that says so.
+    text then ends in a note that says so. `is_promised` tells that the tool has an output schema,
+    by which plans are written.
     """
 
     content: tuple[ContentBlock, ...]
     structured: JsonObject | None = None
     is_error: bool = False
     omitted_bytes: int = field(default=0, kw_only=True)
+    is_promised: bool = field(default=False, kw_only=True)
 
     @property
     def text(self) -> str:
@@ -106,17 +121,49 @@ class ToolResult:
         return "\n".join(text for block in self.content if (text := block_text(block)) is not None)
 
     @property
+    def error_text(self) -> str:
+        """What an error says: its text, else what its structured content holds; "" for nothing."""
+        if self.text.strip() or not self.structured:
+            return self.text
+        return json_start(self.structured, ERROR_CHARACTERS_MAX)
+
+    @property
     def value(self) -> Json:
         """The result as a plan receives it: `{"result": x}` and `{"content": "…"}` arrive as `x`.
 
         Structured content first; else text that is a JSON object; else the text; else the
-        blocks themselves as objects (images and the like).
+        blocks themselves as objects (images and the like). Text that says something else than the
+        structured content stands in it under `text`. Where the tool promises no dict, what it
+        promises comes alone; where it promises nothing, text beside an empty object does.
         """
-        if self.structured is not None:
-            return _unwrap(self.structured)
+        if self.structured is None:
+            return self._content_value
+        plain = _unwrap(self.structured)
+        if (self.is_promised and not isinstance(plain, dict)) or not self._says_more:
+            return plain
+        if not self.is_promised and plain in (None, {}, ""):
+            return self._content_value
+        return {**self.structured, _free_key(self.structured): self.text}
+
+    @property
+    def _content_value(self) -> Json:
         if self.content and all(block_text(block) is not None for block in self.content):
             return _unwrap(_parse_object(self.text))
         return [block_json(block) for block in self.content]
+
+    @property
+    def _says_more(self) -> bool:
+        """Whether the text has words that the structured content lacks."""
+        text, structured = self.text, self.structured
+        if not text.strip():
+            return False
+        parts = [*islice(_written_parts(structured), COMPARED_VALUES_MAX + 1)]
+        longest = max(len(text), sum(map(len, parts)))
+        if longest > COMPARED_CHARACTERS_MAX or len(parts) > COMPARED_VALUES_MAX:
+            return text.lstrip()[:1] not in "{["
+        known = {*_words(" ".join(parts))}
+        said = (part for block in self.content for part in _said_by(block))
+        return not known.issuperset(word for part in said for word in _words(part))
 
 
 def block_texts(block: ContentBlock) -> tuple[str | None, ...]:
@@ -137,6 +184,43 @@ def block_texts(block: ContentBlock) -> tuple[str | None, ...]:
 def block_text(block: ContentBlock) -> str | None:
     """The text that a block holds; None for images, sounds and binary resources."""
     return None if isinstance(block, ImageBlock | AudioBlock) else block.text
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+def _written_parts(value: Json) -> Iterator[str]:
+    """The names and values in a value, as JSON and as Python write them."""
+    waiting: list[Json] = [value]
+    while waiting:
+        match waiting.pop():
+            case str() as text:
+                yield text
+            case list() as items:
+                waiting += items
+            case dict() as inner:
+                waiting += inner
+                waiting += inner.values()
+            case scalar:
+                yield f"{scalar} {json_start(scalar, COMPARED_CHARACTERS_MAX)}"
+
+
+def _said_by(block: ContentBlock) -> Iterator[str]:
+    """The names and values of a text that is JSON, whatever escapes it has; else the text."""
+    if (text := block_text(block)) is None:
+        return
+    try:
+        yield from _written_parts(json.loads(text))
+    except (ValueError, RecursionError):
+        yield text
+
+
+def _free_key(structured: JsonObject) -> str:
+    key = "text"
+    while key in structured:
+        key += "_"
+    return key
 
 
 def _parse_object(text: str) -> Json:

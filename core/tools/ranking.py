@@ -4,6 +4,8 @@ Okapi BM25 (Robertson, Walker, Jones, Hancock-Beaulieu and Gatford, "Okapi at TR
 each tool's name, server, title, description, parameter names and their descriptions. A word counts
 by the part it stands in before its frequency is dampened (Robertson, Zaragoza and Taylor, "Simple
 BM25 Extension to Multiple Weighted Fields", 2004). Stemming is light: plural and verb endings only.
+Numbers count in names, and letters with digits (`s3`, `base64`) as one word too. A tool whose name
+is searched for stands first.
 """
 
 import math
@@ -55,6 +57,21 @@ No words like "all", "if" and "or": a tool that does not know them must not be c
 WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 """A word, also of `snake_case` and `camelCase`."""
 
+_PART: Final = re.compile(rf"{WORD.pattern}|\d+")
+"""A word or a number; `s3` is one of each."""
+
+_NAME: Final = re.compile(r"[\w.\-/]+")
+"""What may be the name of a tool, or of a tool of a server."""
+
+_JOINT: Final = re.compile(r"[_\d]|\w[.\-/]\w|[a-z][A-Z]")
+"""What no word of a sentence has, and names of tools often have."""
+
+_SYLLABLE: Final = re.compile(r"(?<![^\W_])[^\W\d_](?=\d)|(?<=\d)[^\W\d_](?![^\W_])")
+"""A letter that is a word only with the digits that it touches."""
+
+NUMBER_DIGITS_MAX: Final = 20
+"""A longer number is no part of a name."""
+
 PASSING_MATCH: Final = 1.1
 """A score below this share of what the rarest word counts, once in a description, says nothing."""
 
@@ -88,8 +105,11 @@ class ToolIndex:
         self._tools = tuple(tools)
         self._holders: dict[str, list[tuple[int, float]]] = defaultdict(list)
         self._lengths: list[float] = []
+        self._by_name: dict[str, list[int]] = defaultdict(list)
         stem_of = cache(_stem_if_telling)
         for position, tool in enumerate(self._tools):
+            for name in (tool.name, tool.qualified_name):
+                self._by_name[_bare(name)].append(position)
             weights = _weighted_words(tool, stem_of)
             self._lengths.append(sum(weights.values()))
             for word, weight in weights.items():
@@ -104,9 +124,13 @@ class ToolIndex:
         }
 
     def search(self, words: str, limit: int) -> list[ToolSpec]:
-        """The tools that share a word with `words`, the best first, equal ones as they stood."""
+        """The tools that share a word with `words`, the best first, equal ones as they stood.
+
+        Before them those whose names stand there, however these are written.
+        """
         sums = self._sums(words)
-        return [self._tools[p] for p in sorted(sums, key=lambda p: (-sums[p], p))[:limit]]
+        ranked = sorted(sums, key=lambda position: (-sums[position], position))
+        return [self._tools[p] for p in dict.fromkeys((*self._named(words), *ranked))][:limit]
 
     def is_near(self, request: str) -> bool:
         """Whether some tool shares more with the request than one word of its description."""
@@ -119,10 +143,16 @@ class ToolIndex:
         near = [position for position in sums if sums[position] >= least]
         return [self._tools[p] for p in sorted(near, key=lambda p: (-sums[p], p))[:limit]]
 
+    def _named(self, words: str) -> Iterator[int]:
+        text = words[:REQUEST_CHARACTERS_MAX]
+        for name in (text, *filter(_JOINT.search, _NAME.findall(text))):
+            yield from self._by_name.get(_bare(name), ())
+
     def _sums(self, request: str) -> dict[int, float]:
         """Scores above 0, by the tools' positions; a word that comes twice counts once."""
         sums: dict[int, float] = defaultdict(float)
-        for word in dict.fromkeys(stems(request[:REQUEST_CHARACTERS_MAX])):
+        read = request[:REQUEST_CHARACTERS_MAX]
+        for word in dict.fromkeys((*stems(_SYLLABLE.sub(" ", read)), *_numbered(read, bare=True))):
             for position, part in self._parts(self._holders.get(word, ())):
                 sums[position] += part
         return sums
@@ -147,12 +177,39 @@ def _stem_if_telling(word: str) -> str:
     return "" if lower in STOP_WORDS else stem(lower)
 
 
+def _bare(name: str) -> str:
+    """A name without what parts are joined by: `get_ledger`, `getLedger` and `Get ledger` alike."""
+    return re.sub(r"[\W_]+", "", name).lower()
+
+
+def _numbered(text: str, *, bare: bool) -> Iterator[str]:
+    """Letters with the digits that they touch (`s3`, `v2`, `64bit`), and with `bare` numbers."""
+    if not re.search(r"\d", text):
+        return
+    before = letters = ""
+    end = -1
+    for found in _PART.finditer(text):
+        part, touches = found[0].lower(), found.start() == end
+        if touches and part.isdigit() != before.isdigit():
+            yield f"{before[-NUMBER_DIGITS_MAX:]}{part[:NUMBER_DIGITS_MAX]}"
+            if len(before) < len(letters) <= NUMBER_DIGITS_MAX:  # `OAuth2` is `oauth2`
+                yield f"{letters}{part[:NUMBER_DIGITS_MAX]}"
+        is_alone = not touches and not text[found.end() : found.end() + 1].isalpha()
+        if bare and part.isdigit() and (is_alone or 1 < len(part) <= NUMBER_DIGITS_MAX):
+            yield part
+        goes_on = touches and not part.isdigit()
+        letters = (letters if goes_on else "") + part if not part.isdigit() else ""
+        before, end = part, found.end()
+
+
 def _weighted_words(tool: ToolSpec, stem_of: Callable[[str], str]) -> dict[str, float]:
     """The stems of all that a tool says of itself, with the weight of the parts they stand in."""
     weights: dict[str, float] = defaultdict(float)
     for text, weight in _texts(tool):
         for word in WORD.findall(text):
             weights[stem_of(word)] += weight
+        for word in _numbered(text, bare=weight == NAME_WEIGHT):
+            weights[word] += weight
     weights.pop("", None)
     return weights
 

@@ -169,7 +169,22 @@ class ToolSpec:
     def takes_more(self) -> bool:
         """Whether arguments beyond the named ones go to the server, to judge there."""
         more = self.arguments_schema.get("additionalProperties")
-        return more is True or isinstance(more, dict) or not self.parameters
+        is_open = more is True or isinstance(more, dict) or not self.parameters
+        return is_open or (more is None and self._has_named_choices)
+
+    @property
+    def _has_named_choices(self) -> bool:
+        """Whether the arguments are a choice of forms that name some of their own."""
+        schema = self.arguments_schema
+        own = as_object(schema.get("properties")).keys()
+        forms = [schema.get(key) for key in ("anyOf", "oneOf")]
+        named = (
+            as_object(self._resolve(form).get("properties")).keys()
+            for choice in forms
+            if isinstance(choice, list)
+            for form in choice[:PARAMETERS_MAX]
+        )
+        return any(names - own for names in named)
 
     @cached_property
     def _outer_parameters(self) -> tuple[Parameter, ...] | None:

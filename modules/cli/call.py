@@ -225,7 +225,7 @@ async def _sent(
     except CallRefused as error:
         raise UsageError(str(error)) from error
     if options.verbose:
-        outcome = result.text if result.is_error else result.value
+        outcome = result.error_text if result.is_error else result.value
         call = ToolCall(name, arguments, not result.is_error, outcome, took)
         progress.tell(ToolCallFinished(_CALL_ID, call))
     return result, took
@@ -234,7 +234,7 @@ async def _sent(
 def _report(tool: ToolSpec, result: ToolResult, took: float, around: Surroundings) -> ExitCode:
     """The result where it belongs."""
     output: Path | None = around.options.data_file
-    error = result_text(result) or "(no text)" if result.is_error else None
+    error = result.error_text or "(no text)" if result.is_error else None
     if around.options.json:
         around.print_json(call_document(tool.qualified_name, result, took, error))
     if error is not None:

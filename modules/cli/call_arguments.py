@@ -24,6 +24,8 @@ VALUE_CHARACTERS_SHOWN: Final = 80
 SCHEMAS_READ_MAX: Final = 100
 """How much of an argument's schema is read; schemas may refer to themselves."""
 
+_CHOICES: Final = ("anyOf", "oneOf", "allOf")
+
 _Kind: TypeAlias = Literal["integer", "number", "boolean", "array", "object", "null", "string"]
 _KINDS: Final = cast("tuple[_Kind, ...]", get_args(_Kind))
 
@@ -65,7 +67,6 @@ def read_pairs(pairs: Sequence[str], tool: ToolSpec) -> JsonObject:
         UsageError: a name without text, one given twice, or a value that the schema excludes.
     """
     schemas = {parameter.argument: parameter.schema for parameter in tool.parameters}
-    schemas |= {parameter.name: parameter.schema for parameter in tool.parameters}
     found: JsonObject = {}
     for pair in pairs:
         name, _, text = pair.partition("=")
@@ -74,9 +75,30 @@ def read_pairs(pairs: Sequence[str], tool: ToolSpec) -> JsonObject:
             raise UsageError(f"'{shorten(pair, VALUE_CHARACTERS_SHOWN)}' has no name before the =")
         if name in found:
             raise UsageError(f"'{name}' is given twice")
-        schema = schemas.get(name, {})
+        schema = _schema_of(name, tool) or schemas.get(name, {})
         found[name] = _json(name, text) if is_json else _typed(name, text, schema, tool)
     return found
+
+
+def _schema_of(name: str, tool: ToolSpec) -> JsonObject | None:
+    """What the tool's schema says of an argument, in all of its forms; None if nothing."""
+    named: list[Json] = []
+    others: list[Json] = []
+    waiting: list[Json] = [tool.arguments_schema]
+    for _ in range(SCHEMAS_READ_MAX):
+        if not waiting:
+            break
+        one = _resolved(waiting.pop(), tool.input_schema)
+        properties = as_object(one.get("properties"))
+        if name in properties:
+            named.append(properties[name])
+        elif isinstance(more := one.get("additionalProperties"), dict):
+            others.append(more)
+        for key in _CHOICES:
+            if isinstance(choices := one.get(key), list):
+                waiting += choices
+    found = named or others
+    return {"anyOf": found} if found else None
 
 
 def _from_stdin(stdin: BinaryIO) -> str:

@@ -76,8 +76,7 @@ async def _show_prompt(request: str, chosen: ModelManager, around: Surroundings)
     witness = ScriptedModel({"decision": refusals}, chosen.name, traits)
     await chosen.aclose()  # it was never connected: only its name and traits are needed
     free = profile.model_copy(update={"budgets": BudgetsSection()})  # nothing is spent
-    # A model has the tools of all servers from the second request on, at least.
-    async with conversing(around, ModelManager(witness), free, knows_tools=True) as conversation:
+    async with conversing(around, ModelManager(witness), free) as conversation:
         outcome = await conversation.ask(request)
     if not witness.requests:  # nothing came of the run before a model was to be asked
         return around.complaints.fail(outcome.message, outcome.exit_code)
@@ -108,12 +107,9 @@ def chosen_model(around: Surroundings, name: str | None) -> ModelManager:
 
 @asynccontextmanager
 async def conversing(
-    around: Surroundings, model: ModelManager, profile: AgentProfile, *, knows_tools: bool = False
+    around: Surroundings, model: ModelManager, profile: AgentProfile
 ) -> AsyncGenerator[Conversation]:
-    """A conversation about which nothing is kept but what it spends.
-
-    With `knows_tools`, all servers have said what they offer.
-    """
+    """A conversation about which nothing is kept but what it spends."""
     places = around.places
     async with opened(around.servers.specs, around) as (dispatcher, display):
         conversation = Conversation(
@@ -127,8 +123,6 @@ async def conversing(
             guide=None if around.options.no_instructions else guide_for(places, display.questions),
         )
         async with conversation:
-            if knows_tools:
-                await dispatcher.initialize()
             yield conversation
 
 

@@ -29,7 +29,7 @@ def result_text(result: ToolResult) -> str:
 
     For each piece of data and each link there is a line that describes it.
     """
-    if result.structured is None:
+    if not result.structured and (result.structured is None or result.content):
         return _content_text(result)
     extras = [block for block in result.content if _data_of(block) or isinstance(block, LinkBlock)]
     return "\n".join([shown_value(result.value), *map(_block_line, extras)])

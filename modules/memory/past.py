@@ -15,8 +15,8 @@ CONTEXT_SHARE = 4
 CUT_NOTE_CHARACTERS = 50
 """Room for the statement of what was cut off."""
 
-MARKS_CHARACTERS = 16
-"""What stands around a request and its answer."""
+MARKS_CHARACTERS = 24
+"""What stands around a request, its calls and its answer."""
 
 
 @frozen
@@ -25,7 +25,8 @@ class Past:
 
     `summary` stands for the first `summarised` exchanges of the session, `turns` are the newest,
     oldest first; `left_out` of those between are told of nowhere. `facts` are what the user has
-    stated, and `memories` are passages of earlier sessions, with their date and session.
+    stated, `kept` those of them that the request itself states, and `memories` are passages of
+    earlier sessions, with their date and session.
     """
 
     turns: tuple[Exchange, ...] = ()
@@ -34,6 +35,7 @@ class Past:
     left_out: int = 0
     facts: tuple[str, ...] = ()
     memories: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 NOTHING_PAST = Past()
@@ -69,7 +71,8 @@ def newest_within(history: Sequence[Exchange], room: int) -> tuple[Exchange, ...
 
 def exchange_characters(exchange: Exchange) -> int:
     """How much of the room an exchange takes."""
-    return len(exchange.request) + len(exchange.answer or "") + MARKS_CHARACTERS
+    said = (exchange.request, exchange.answer or "", *exchange.calls)
+    return sum(map(len, said)) + MARKS_CHARACTERS
 
 
 def _cut(exchange: Exchange, room: int) -> Exchange:
@@ -77,5 +80,5 @@ def _cut(exchange: Exchange, room: int) -> Exchange:
     room = max(room - MARKS_CHARACTERS - 2 * CUT_NOTE_CHARACTERS, 0)
     request = shorten(exchange.request, max(room // 2, room - len(exchange.answer or "")))
     if exchange.answer is None:
-        return replace(exchange, request=request)
+        return replace(exchange, request=request, calls=())
     return Exchange(request, shorten(exchange.answer, max(room - len(request), 0)))

@@ -116,7 +116,7 @@ class PlanCalls:
         except (CallRefused, WorldError) as error:
             raise _CallFailed(str(error) or type(error).__name__) from error
         if result.is_error:
-            raise _CallFailed(result.text or f"{request.tool.name} failed without a message")
+            raise _CallFailed(result.error_text or f"{request.tool.name} failed without a message")
         max_bytes = self._limits.tool_result_bytes
         texts = (text for block in result.content for text in block_texts(block))
         if sum(len(text) for text in texts if text is not None) > max_bytes:

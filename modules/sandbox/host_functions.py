@@ -1,15 +1,14 @@
 """What a plan may call on the host: which tool a call means, and with what arguments."""
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Final, cast
+from typing import cast
 
-from core.base.text import listed, near_names
+from core.base.text import listed
 from core.errors import CallRefused
-from core.tools.catalog import ToolCatalog
+from core.tools.catalog import MAX_NAME_CHARACTERS, ToolCatalog
 from core.tools.schema_check import argument_check
-from core.tools.spec import ToolSpec, as_identifier
+from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 from modules.planning.prompt.stubs import tool_documentation, tool_signature
 from modules.sandbox.language.prelude import ENTRY_POINT, RAW_CALL, SEARCH, TOOL_CALL
@@ -19,19 +18,6 @@ from modules.sandbox.limits import (
     MAX_TOOLS_FOUND,
 )
 from modules.sandbox.values import JsonRebuilder, NotFinite, NotJson, TooLarge
-
-MAX_NAME_CHARACTERS: Final = 300
-"""Longer names are cut before they are compared, which takes the square of their length."""
-
-NEARNESS: Final = 0.5
-"""From which likeness on (difflib's ratio) a tool is worth proposing for a name of a tool."""
-
-_LOOK_LATIN: Final = str.maketrans(
-    # Cyrillic, then Greek (Unicode Technical Standard 39, confusables)
-    "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0458\u0455\u04bb\u051b\u051d\u0501"
-    "\u03b1\u03bf\u03c1\u03bd\u03b9\u03ba\u03c4\u03c5\u03c7",
-    "aeopcxyijshqwdaopviktux",
-)
 
 RAW_CALL_FORM = "write mcp.call_tool('tool_name', {'argument': value})"
 """What a call of `mcp.call_tool` in another form is told."""
@@ -50,39 +36,16 @@ TOOLS_FOUND = 10
 """How many tools a search gives that doesn't say."""
 
 
-def nearest_tools(tools: ToolCatalog, name: str) -> list[str]:
-    """The names of tools on offer that look most like `name`, as `mcp.call_tool` takes them."""
-    own = (known for tool in tools for known in (tool.name, tool.identifier) if known in tools)
-    qualified = (
-        known
-        for tool in tools
-        for known in (tool.qualified_name, f"{as_identifier(tool.server)}.{tool.identifier}")
-    )
-    return near_names(name, [*own, *qualified], NEARNESS, form=_as_read)
-
-
 def plan_hint(tools: ToolCatalog, name: str) -> str:
     """What to add to an error about an unknown name: "; did you mean tools.add?", or nothing."""
-    near = near_names(name, map(tools.plan_name, tools), form=_as_read)
-    return f"; did you mean {', '.join(f'tools.{known}' for known in near)}?" if near else ""
+    near = [f"tools.{tools.plan_name(tool)}" for tool in tools.spelt_alike(name)]
+    return f"; did you mean {', '.join(near)}?" if near else ""
 
 
 def shown_name(name: str) -> str:
     """A name in quotes; with escapes where it isn't plain ASCII and may look like another."""
     cut = name[:MAX_NAME_CHARACTERS]
     return f"'{cut}'" if cut.isascii() and cut.isprintable() else ascii(cut)
-
-
-def _as_read(name: str) -> str:
-    """The name as it looks to someone who reads over it."""
-    cut = name[:MAX_NAME_CHARACTERS]
-    letters = unicodedata.normalize("NFKD", cut).casefold().translate(_LOOK_LATIN)
-    unseen = ("Mn", "Cf")
-    return "".join(
-        letter
-        for letter in letters
-        if unicodedata.category(letter) not in unseen and not letter.isspace()
-    )
 
 
 class UnknownFunction(Exception):
@@ -170,7 +133,7 @@ class HostFunctions:
         """The tool on offer of exactly this name; a name of none is refused with the nearest."""
         if self._tools.lookup(name) is not None or self._tools.has_name(name):
             return self._tools.resolve(name)
-        near = nearest_tools(self._tools, name) if self._may_propose() else []
+        near = self._tools.nearest(name) if self._may_propose() else []
         hint = f"; did you mean {', '.join(near)}?" if near else self._offer()
         raise CallRefused(f"there is no tool {shown_name(name)}{hint}")
 

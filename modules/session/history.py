@@ -62,7 +62,7 @@ _OF_A_RUN: Final = {QUESTION, "status", USAGE, MODEL_CALLS, PERCEPTION, TEAM, LE
 
 def exchanges(items: Iterable[MemoryItem]) -> tuple[Exchange, ...]:
     """The session's requests with their answers that count, as plans are written with them."""
-    return tuple(Exchange(each.request, each.answer) for each in dated_exchanges(items))
+    return tuple(Exchange(one.request, one.answer, one.calls) for one in dated_exchanges(items))
 
 
 def runs_in(items: Iterable[MemoryItem]) -> list[list[MemoryItem]]:

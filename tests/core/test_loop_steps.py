@@ -135,11 +135,26 @@ async def test_what_a_plan_writes_after_reading_is_the_answer_under_a_wrong_verd
     assert outcome.answer == (answer or "unknown")
 
 
-async def test_a_text_that_names_a_border_is_no_answer() -> None:
+@pytest.mark.parametrize(
+    "copied",
+    [
+        f"{Borders('3f9c').note} It was built in 1782.",
+        Borders("3f9c").around("It was built in 1782."),
+        Borders("3f9c").within("It was built in 1782."),
+    ],
+)
+async def test_an_answer_within_borders_that_the_model_has_copied_is_the_answer(
+    copied: str,
+) -> None:
+    judged = judge_text_to_read(FurtherProcessing(copied), [PAGE], Borders("3f9c"))
+    assert judged == FinalAnswer("It was built in 1782.")
+
+
+async def test_a_page_within_borders_is_no_answer_nor_is_nothing_at_all() -> None:
     borders = Borders("3f9c")
-    repeated = FurtherProcessing(f"{borders.note} It was built in 1782.")
-    assert isinstance(judge_text_to_read(repeated, [PAGE], borders), PlanFailed)
-    assert judge_text_to_read(repeated, [PAGE]) == FinalAnswer(repeated.text)
+    for copied in (borders.around(PAGE), borders.note):
+        repeated = FurtherProcessing(copied)
+        assert isinstance(judge_text_to_read(repeated, [PAGE], borders), PlanFailed)
 
 
 async def test_a_plan_that_only_puts_its_work_off_has_failed() -> None:

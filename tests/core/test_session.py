@@ -157,7 +157,6 @@ async def test_a_cached_list_starts_no_process_until_a_call_needs_it(tmp_path: P
     async with dispatcher(spec, cache=cache):
         pass
     size = starts.stat().st_size
-    # The file of starts is an argument, hence part of the fingerprint: list it as it is now.
     cache.store(spec, [ToolSpec("counting", "echo", "", {}), ToolSpec("counting", "other", "", {})])
     async with dispatcher(spec, cache=cache) as (multi, _):
         assert await multi.list_all_tools() == ["echo", "other"]
@@ -177,6 +176,30 @@ async def test_a_changed_script_is_asked_again(tmp_path: Path) -> None:
     script.write_text(script.read_text().replace('"echo"', '"repeat"'))
     async with dispatcher(spec, cache=cache) as (multi, _):
         assert await multi.list_all_tools() == ["repeat"]
+
+
+async def test_a_list_of_an_older_program_holds_until_the_server_is_up(tmp_path: Path) -> None:
+    name, start = str(tmp_path / "start"), tmp_path / "start.py"
+    script = tmp_path / "waiting_server.py"
+    script.write_text(
+        "import os, sys, time\n"
+        f"while not os.path.exists({name!r}):\n    time.sleep(0.01)\n"
+        f"os.execv(sys.executable, [sys.executable, {str(SERVERS / 'able_server.py')!r}])\n"
+    )
+    spec = ServerSpec("able", (sys.executable, str(script)), ROOT)
+    cache = ToolCache(tmp_path / "cache")
+    cache.store(spec, [ToolSpec("able", "older", "", {})])
+    start.write_text("a neighbour that is new: the program has changed")
+    async with dispatcher(spec, cache=cache, initialize=False) as (multi, _):
+        await multi.recall()
+        assert multi.unlearned() == []
+        assert await multi.list_all_tools() == ["older"]
+        (tmp_path / "start").touch()
+        await multi.catch_up()
+        assert "echo" in await multi.list_all_tools()
+    async with dispatcher(spec, cache=cache, initialize=False) as (multi, _):
+        await multi.recall()
+        assert "echo" in await multi.list_all_tools()
 
 
 async def test_spawned_processes_are_adopted_or_ended_unused(tmp_path: Path) -> None:

@@ -91,8 +91,8 @@ def test_tools_are_summarised_one_a_line_by_the_names_that_plans_use() -> None:
         tool("add", "other", "d" * 1_000),
     ]
     lines = summarize_tools(tools).split("\n")
-    assert lines[0] == "- math.add(a: int = ...) -> object: Add two numbers."
-    assert lines[1] == "- get_page(a: int = ...) -> object: No description provided."
+    assert lines[0] == "- math.add(a: int = ...) -> str: Add two numbers."
+    assert lines[1] == "- get_page(a: int = ...) -> str: No description provided."
     assert lines[2].startswith("- other.add(")
     assert lines[2].endswith("d…")
     assert len(lines[2]) < LISTED_DESCRIPTION_CHARACTERS + 60
@@ -108,7 +108,7 @@ def test_parameters_are_described_below_their_tool_while_the_budget_lasts() -> N
     tools = [noted("one", "the first"), noted("two", "n" * 90), noted("three", "the third")]
     everything = summarize_tools(tools)
     assert everything.split("\n")[:2] == [
-        "- one(a: int = ...) -> object: Does it.",
+        "- one(a: int = ...) -> str: Does it.",
         "    a: the first",
     ]
     assert "a: the third" in everything

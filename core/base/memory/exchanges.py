@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import islice
 from math import isfinite
 from pathlib import Path
 from typing import Final, Protocol
 
 from core.base.files import read_regular
 from core.base.frozen import frozen
-from core.base.json_text import Json
+from core.base.json_text import Json, json_start
 from core.base.memory.session_json import MAX_FILE_BYTES, elements_of
 
 TITLE: Final = "title"
@@ -16,6 +17,17 @@ TITLE: Final = "title"
 
 UNDONE: Final = "undone"
 """Key of the metadata under which it stands when the request was asked that counts no more."""
+
+SERVER: Final = "server"
+"""Key of the metadata of a call under which the server stands that has the tool."""
+
+CALLS_NAMED: Final = 4
+"""So many calls of a request are named, the last ones."""
+
+ARGUMENT_CHARACTERS: Final = 60
+"""How much of each argument stands there."""
+
+ARGUMENTS_NAMED: Final = 6
 
 LEFT: Final = "left"
 """Beside it, how many exchanges before that one count."""
@@ -50,6 +62,16 @@ class SessionItem(Protocol):
         ...
 
     @property
+    def tool_args(self) -> Mapping[str, Json] | None:
+        """What the tool was called with."""
+        ...
+
+    @property
+    def success(self) -> bool | None:
+        """Whether a call gave what was asked of it."""
+        ...
+
+    @property
     def metadata(self) -> Mapping[str, Json]:
         """All else that is known of it."""
         ...
@@ -59,8 +81,8 @@ class SessionItem(Protocol):
 class DatedExchange:
     """A request and its answer, None if it got none; `asked_at` is Unix time in seconds.
 
-    `tools` are the names of those that were called for it, each once. The user has taken back what
-    is `undone`.
+    `tools` are the names of those that were called for it, each once, and `calls` the last that
+    succeeded, as a plan would write them. The user has taken back what is `undone`.
     """
 
     asked_at: float
@@ -68,6 +90,7 @@ class DatedExchange:
     answer: str | None
     tools: tuple[str, ...] = ()
     undone: bool = False
+    calls: tuple[str, ...] = ()
 
 
 @frozen
@@ -96,9 +119,8 @@ def dated_exchanges(
             found.append(DatedExchange(item.timestamp, item.user_query, None))
         elif item.type == "run_metadata" and UNDONE in item.metadata:
             _take_back(found, item.metadata[UNDONE])
-        elif item.type == "tool_call" and item.tool_name and found:
-            if item.tool_name not in found[-1].tools:
-                found[-1] = replace(found[-1], tools=(*found[-1].tools, item.tool_name))
+        elif item.type in ("tool_call", "tool_output") and item.tool_name and found:
+            found[-1] = _with_call(found[-1], item, item.tool_name)
         elif item.type == "final_answer" and item.final_answer is not None:
             asked = item.user_query
             if asked is None and found and found[-1].answer is None:
@@ -109,6 +131,29 @@ def dated_exchanges(
             elif asked is not None:
                 found.append(DatedExchange(item.timestamp, asked, item.final_answer))
     return tuple(each for each in found if with_undone or not each.undone)
+
+
+def _with_call(exchange: DatedExchange, item: SessionItem, tool: str) -> DatedExchange:
+    """The exchange with a call that was made for it, or with what that gave."""
+    if item.type == "tool_call":
+        tools = dict.fromkeys((*exchange.tools, tool))
+        return replace(exchange, tools=tuple(tools))
+    if not item.success or SERVER not in item.metadata:  # a plan is kept like a tool, of none
+        return exchange
+    calls = dict.fromkeys((*exchange.calls, _call_text(tool, item.tool_args or {})))
+    return replace(exchange, calls=tuple(calls)[-CALLS_NAMED:])
+
+
+def _call_text(name: str, given: Mapping[str, Json]) -> str:
+    """`factorial(a=6)`."""
+    if [*given] == ["input"] and isinstance(inner := given["input"], dict):
+        given = inner  # the wrapper that servers of ours have around all arguments
+    shown = [
+        f"{key[:ARGUMENT_CHARACTERS]}={json_start(value, ARGUMENT_CHARACTERS)}"
+        for key, value in islice(given.items(), ARGUMENTS_NAMED)
+    ]
+    more = ["…"] if len(given) > ARGUMENTS_NAMED else []
+    return f"{name}({', '.join([*shown, *more])})"
 
 
 def _take_back(found: list[DatedExchange], asked_at: Json) -> None:
@@ -155,18 +200,22 @@ class _FileItem:
     user_query: str | None
     final_answer: str | None
     tool_name: str | None
+    tool_args: Mapping[str, Json] | None
+    success: bool | None
     session_id: str | None
     metadata: Mapping[str, Json]
 
     @classmethod
     def of(cls, found: dict[str, Json]) -> "_FileItem":
-        metadata = found.get("metadata")
+        metadata, arguments = found.get("metadata"), found.get("tool_args")
         return cls(
             _seconds(found.get("timestamp")),
             _text(found.get("type")) or "",
             _text(found.get("user_query")),
             _text(found.get("final_answer")),
             _text(found.get("tool_name")),
+            arguments if isinstance(arguments, dict) else None,
+            found.get("success") is True,
             _text(found.get("session_id")),
             metadata if isinstance(metadata, dict) else {},
         )

@@ -1,10 +1,12 @@
 """What is certainly wrong with the names and arguments of a plan's tool calls."""
 
 import ast
+import math
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
-from core.base.text import near_names, shorten
+from core.base.text import shorten
 from core.errors import CallRefused
 from core.tools.schema_check import argument_check
 from core.tools.spec import ToolSpec, as_identifier
@@ -30,14 +32,10 @@ _Key = TypeVar("_Key", int, str)
 SHOWN_NAME_CHARACTERS = 100
 """How much of a tool's name a message quotes, where the plan made it up."""
 
-NO_TOOL_FITS = (
-    "; where no tool fits, compute it in plain Python (20 ** 2, math.sqrt(2)), or return what you "
-    "know after FINAL_ANSWER:"
-)
-"""What is added where a plan made up a tool that is like no other."""
+IN_PYTHON = "compute it in plain Python (20 ** 3, math.sqrt(2)) if it can be computed"
+"""What is said first where a plan made up a tool that is spelt like no other."""
 
-TOOLS_BY_MEANING = 2
-"""How many tools a message names for what a made-up name says."""
+OR_ANSWER = "where neither helps, return what you know after FINAL_ANSWER:"
 
 
 def check_literals(
@@ -124,25 +122,23 @@ def _name_mistake(node: ast.Attribute, names: PlanNames) -> str | None:
         return f"several servers offer {path}; write {' or '.join(map(_spelled, shared))}"
     if (named := _named_in_call(node, names)) is not None:
         return f"there is no {TOOLS}.{path}; write await {named}"
-    near = near_names(wanted, offered.values())
-    hints = [_spelled(name) for name, bare in offered.items() if bare in near]
-    hint = f"did you mean {', '.join(hints)}?" if hints else _by_meaning(wanted, server, names)
-    hint = hint or _offer(list(offered))
-    known = "" if hints else NO_TOOL_FITS
-    return f"there is no {TOOLS}.{shorten(path, SHOWN_NAME_CHARACTERS)}; {hint}{known}"
+    alike = [
+        tool for tool in names.tools.spelt_alike(wanted) if names.tools.plan_name(tool) in offered
+    ]
+    if alike:
+        hint = f"did you mean {', '.join(_spelled(names.tools.plan_name(t)) for t in alike)}?"
+    else:
+        hint = f"{_python_for(wanted)}; {_offer(list(offered))}; {OR_ANSWER}"
+    return f"there is no {TOOLS}.{shorten(path, SHOWN_NAME_CHARACTERS)}; {hint}"
 
 
-def _by_meaning(wanted: str, server: str, names: PlanNames) -> str:
-    """The tools whose descriptions the words of a name fit best: `square` is one use of `power`.
-
-    Where a server was named, only its own tools can be meant.
-    """
-    words = shorten(wanted, SHOWN_NAME_CHARACTERS).replace("_", " ")
-    found = names.tools.search(words, TOOLS_BY_MEANING)
-    meant = [t for t in found if names.tools.offers(t)]
-    meant = [t for t in meant if server in ("", as_identifier(t.server))]
-    shown = [_spelled(names.tools.plan_name(tool)) for tool in meant]
-    return f"by its words it may be {' or '.join(shown)}" if shown else ""
+def _python_for(wanted: str) -> str:
+    """How Python computes what a made-up tool is called after."""
+    for module in (math, statistics):
+        if wanted in dir(module) and not wanted.startswith("_"):
+            name = module.__name__
+            return f"Python has it: import {name}, then {name}.{wanted}(…)"
+    return IN_PYTHON
 
 
 def _called_server(node: ast.Attribute, server: str, names: PlanNames) -> str | None:

@@ -230,9 +230,9 @@ def _is_repeated(failed: Sequence[Attempt]) -> bool:
 
 
 def _failure_text(attempt: Attempt, borders: Borders | None) -> str:
-    """Why a plan failed; where a tool failed, its server may have written that."""
+    """Why a plan failed; where a tool failed, or gave what did not fit, a server wrote it."""
     text = str(attempt.failure)
-    is_servers = borders is not None and attempt.failure.kind == "tool"
+    is_servers = borders is not None and attempt.failure.kind in ("tool", "error")
     return borders.within(text) if borders is not None and is_servers else text
 
 

@@ -70,8 +70,8 @@ def tool_signature(spec: ToolSpec, name: str) -> str:
     Arguments stand in schema order, the `input` wrapper flattened. Where a required argument
     follows an optional one, all from there on are keyword-only (`*`); `**more` says that others
     are taken too. A tool that Python can't express is `name(arguments: dict)`. The result is what
-    a plan receives: the type of the output schema's `result` or `content` where that wraps it,
-    `object` where the server promises nothing.
+    a plan receives: the type of the output schema's `result` or `content` where that wraps it, and
+    `str` where there is none: tools without a schema give text.
     """
     for levels in range(OBJECT_LEVELS_SHOWN, -1, -1):
         result = _result_type(spec.output_schema, levels)
@@ -264,7 +264,7 @@ def _constant(value: Json) -> str:
 
 def _result_type(output_schema: JsonObject | None, levels: int) -> str:
     if output_schema is None:
-        return "object"
+        return "str"
     properties = output_schema.get("properties")
     if (wrapped := wrapped_result(properties, output_schema)) is not None:
         return _type(as_object(properties)[wrapped], output_schema, levels)

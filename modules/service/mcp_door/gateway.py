@@ -109,7 +109,7 @@ class Gateway:
             except ServerError:
                 guard.note_failure(tool)
                 raise
-        await guard.note(tool, arguments, result.text if result.is_error else result.value)
+        await guard.note(tool, arguments, result.error_text if result.is_error else result.value)
         return _handed_on(tool, result)
 
     def _by_name(self) -> dict[str, ToolSpec]:

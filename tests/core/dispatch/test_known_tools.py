@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from config.servers import ServerSpec
-from core.dispatch.known_tools import ToolCache, ToolRegistry, fingerprint
+from core.dispatch.known_tools import CACHE_FORMAT, ToolCache, ToolRegistry, fingerprint
 from core.errors import CallRefused
 from core.tools.spec import ToolSpec
 
@@ -83,21 +83,73 @@ def test_no_secret_is_written(spec: ServerSpec, tmp_path: Path) -> None:
     assert "secret" not in stored_file(tmp_path / "cache").read_text()
 
 
+def has_changed(cache: ToolCache, spec: ServerSpec) -> bool:
+    listing = cache.listing(spec)
+    assert listing is not None
+    assert listing.tools == TOOLS
+    return listing.has_changed
+
+
 @pytest.mark.parametrize("name", ["server.py", "engine.py", "new.py"])
-def test_a_changed_file_beside_the_script_makes_it_absent(
+def test_a_changed_file_beside_the_script_is_noticed_and_the_list_still_known(
     spec: ServerSpec, tmp_path: Path, name: str
 ) -> None:
     cache = ToolCache(tmp_path / "cache")
     cache.store(spec, TOOLS)
+    assert not has_changed(cache, spec)
     (spec.cwd / "servers" / name).write_text("two, longer")
-    assert cache.load(spec) is None
+    assert has_changed(cache, spec)
 
 
-def test_a_touched_script_makes_it_absent(spec: ServerSpec, tmp_path: Path) -> None:
+def test_a_touched_script_is_noticed(spec: ServerSpec, tmp_path: Path) -> None:
     cache = ToolCache(tmp_path / "cache")
     cache.store(spec, TOOLS)
     os.utime(spec.cwd / "servers" / "server.py", ns=(1, 1))
-    assert cache.load(spec) is None
+    assert has_changed(cache, spec)
+
+
+@pytest.mark.parametrize(
+    "name", ["notes.db", "calls.log", "state.json", "settings.yaml", "journal", "table.csv"]
+)
+def test_a_data_file_among_the_arguments_may_change_with_each_call(
+    spec: ServerSpec, tmp_path: Path, name: str
+) -> None:
+    data = tmp_path / name
+    data.write_text("one")
+    with_data = replace(spec, command=(*spec.command, str(data)))
+    cache = ToolCache(tmp_path / "cache")
+    cache.store(with_data, TOOLS)
+    data.write_text("one, and another call")
+    assert not has_changed(cache, with_data)
+
+
+@pytest.mark.parametrize("name", ["index.js", "start.sh", "server.jar", "launcher"])
+def test_a_program_among_the_arguments_is_watched(
+    spec: ServerSpec, tmp_path: Path, name: str
+) -> None:
+    program = tmp_path / name
+    program.write_text("one")
+    program.chmod(0o755)
+    wrapped = replace(spec, command=("env", str(program)))
+    cache = ToolCache(tmp_path / "cache")
+    cache.store(wrapped, TOOLS)
+    assert not has_changed(cache, wrapped)
+    program.write_text("two, longer")
+    assert has_changed(cache, wrapped)
+
+
+def test_an_older_list_of_our_own_server_gives_way_to_the_one_that_ships(tmp_path: Path) -> None:
+    script = tmp_path / "documents_server.py"
+    script.write_text("one")
+    ours = ServerSpec("documents", (sys.executable, str(script)), tmp_path, bundled=True)
+    cache = ToolCache(tmp_path / "cache")
+    cache.store(ours, TOOLS)
+    assert [tool.name for tool in cache.load(ours) or ()] == [tool.name for tool in TOOLS]
+    script.write_text("two, longer")
+    listing = cache.listing(ours)
+    assert listing is not None
+    assert not listing.has_changed
+    assert "list_documents" in [tool.name for tool in listing.tools]
 
 
 def test_a_module_is_watched_like_a_script(spec: ServerSpec) -> None:
@@ -135,7 +187,7 @@ def test_where_the_user_is_is_not(spec: ServerSpec, tmp_path: Path) -> None:
         b"\xff\xfe",
         b"[1]",
         b"[" * 100_000,
-        b'{"fingerprint": "another", "tools": []}',
+        b'{"format": 0, "tools": []}',
     ],
 )
 def test_a_damaged_or_foreign_file_counts_as_absent(
@@ -153,7 +205,7 @@ def test_a_file_of_another_form_counts_as_absent(
 ) -> None:
     cache = ToolCache(tmp_path / "cache")
     cache.store(spec, TOOLS)
-    content = {"fingerprint": fingerprint(spec), "tools": tools}
+    content = {"format": CACHE_FORMAT, "fingerprint": fingerprint(spec), "tools": tools}
     stored_file(tmp_path / "cache").write_text(json.dumps(content))
     assert cache.load(spec) is None
 
@@ -197,16 +249,16 @@ def test_words_that_cannot_be_paths_are_no_error(spec: ServerSpec) -> None:
     assert fingerprint(replace(spec, command=("sh", "-c", "x" * 5000, "-m")))
 
 
-def test_an_upgraded_program_makes_it_absent(spec: ServerSpec, tmp_path: Path) -> None:
+def test_an_upgraded_program_is_noticed(spec: ServerSpec, tmp_path: Path) -> None:
     program = tmp_path / "some-server"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     installed = replace(spec, command=(str(program),))
     cache = ToolCache(tmp_path / "cache")
     cache.store(installed, TOOLS)
-    assert cache.load(installed) == TOOLS
+    assert not has_changed(cache, installed)
     os.utime(program, ns=(1, 1))
-    assert cache.load(installed) is None
+    assert has_changed(cache, installed)
 
 
 def test_a_url_and_the_names_of_its_headers_are_what_a_remote_server_is(tmp_path: Path) -> None:

@@ -6,7 +6,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from core.mcp.peer import SERVER_REQUESTS_MAX, Peer, RpcError, SessionLost
+from core.mcp.peer import (
+    ERROR_DATA_CHARACTERS_MAX,
+    SERVER_REQUESTS_MAX,
+    Peer,
+    RpcError,
+    SessionLost,
+)
 from core.values import Json, JsonObject
 from tests.core.mcp.fake_transport import FakeTransport, Script, settled
 
@@ -66,6 +72,28 @@ async def test_an_error_reply_is_raised_with_its_code_and_text() -> None:
         with pytest.raises(RpcError, match="no such tool") as raised:
             await peer.request("m", {})
         assert raised.value.code == -32602
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        ({"detail": "table is locked"}, 'failed: {"detail": "table is locked"}'),
+        ("table is locked", "failed: table is locked"),
+        ({"url": "https://a.example/in"}, 'failed: {"url": "https://a.example/in"}'),
+        (["a", 1], 'failed: ["a", 1]'),
+        (7, "failed: 7"),
+        ("failed", "failed"),
+        (None, "failed"),
+        ({}, "failed"),
+        ("x" * 10_000, "failed: " + "x" * ERROR_DATA_CHARACTERS_MAX),
+    ],
+)
+async def test_the_data_of_an_error_is_told_behind_its_message(data: Json, told: str) -> None:
+    error: JsonObject = {"error": {"code": -32603, "message": "failed", "data": data}}
+    async with open_peer(lambda _: error) as (peer, _, _):
+        with pytest.raises(RpcError) as raised:
+            await peer.request("m", {})
+        assert str(raised.value) == told
 
 
 @pytest.mark.parametrize("error", [{}, {"code": "x", "message": 5}, {"message": ""}])

@@ -102,6 +102,21 @@ def test_a_start_that_fails_names_what_to_correct(spec: ServerSpec, said: list[s
         assert part in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("program", "hint"),
+    [
+        ("python server.py", 'write "command": "python", "args": ["server.py"]'),
+        ("npx -y 'some server'", 'write "command": "npx", "args": ["-y", "some server"]'),
+        ("no-such-program", "install it"),
+        ("it's here", "install it"),
+    ],
+)
+def test_a_command_line_in_the_place_of_a_program_is_told_as_such(program: str, hint: str) -> None:
+    with pytest.raises(ServerStartError) as caught:
+        spawn(ServerSpec("s", (program,), ROOT), None)
+    assert f"there is no program '{program}'; {hint}" in str(caught.value)
+
+
 def test_a_full_process_table_asks_for_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise BlockingIOError(11, "Resource temporarily unavailable")

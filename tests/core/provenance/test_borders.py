@@ -46,7 +46,7 @@ def test_the_prompt_of_a_plan_has_them_around_what_tools_gave_and_behind_its_sta
     path = "prompts/decision_prompt_conservative.txt"
     prompt = decision_prompt(inputs, path, profile(), past=past)
     assert "n0nce" not in prompt.text[: prompt.prefix_characters]
-    assert "Answer: <<data n0nce>>An answer that obeys.<</data n0nce>>" in prompt.text
+    assert "\nUser: Before?\nAnswer: An answer that obeys.\n" in prompt.text
     assert "→ <<data n0nce>>RuntimeError: obey the server (line 1: x)<</data n0nce>>" in prompt.text
     assert BORDERS.note in prompt.text
     bordered = prompt.text.split("<<data n0nce>>\n- web.read")[1]

@@ -57,14 +57,41 @@ class TestNames:
     def test_an_unknown_name_gets_the_nearest_ones_if_any_are_near(self) -> None:
         with pytest.raises(CallRefused) as caught:
             self.catalog.resolve("readfile")
-        assert str(caught.value) == (
-            "there is no tool 'readfile'; did you mean read_file, read-file?"
-        )
+        assert str(caught.value) == "there is no tool 'readfile'; did you mean read-file?"
         with pytest.raises(CallRefused, match=r"; did you mean add\?$"):
             self.catalog.resolve("ad")
         with pytest.raises(CallRefused) as caught:
             self.catalog.resolve("zzzzzz")
         assert str(caught.value) == "there is no tool 'zzzzzz'"
+
+    @pytest.mark.parametrize(
+        ("made_up", "meant"),
+        [
+            ("multipy", "multiply"),
+            ("multipli", "multiply"),
+            ("mutliply", "multiply"),
+            ("ad", "add"),
+            ("files", "file"),
+            ("searchDocument", "search_documents"),
+            ("serch_documents", "search_documents"),
+            ("math.multiplys", "multiply"),
+            ("tools.Multiply", "multiply"),
+        ],
+    )
+    def test_a_slip_of_the_pen_gets_the_name_that_was_meant(self, made_up: str, meant: str) -> None:
+        assert ToolCatalog([tool(meant)]).nearest(made_up) == [meant]
+
+    @pytest.mark.parametrize(
+        ("made_up", "other"),
+        [
+            *(("cube", "cbrt"), ("square", "sqrt"), ("sin", "sinh"), ("atan", "atanh")),
+            *(("get_user", "set_user"), ("read_email", "delete_email"), ("power", "power_off")),
+            *(("delete_users", "delete_all_users"), ("cube_root", "cube"), ("sqr", "sqrt")),
+            *(("show", "slow"), ("list_files", "lift_files"), ("asin", "sin"), ("", "add")),
+        ],
+    )
+    def test_a_name_of_another_meaning_is_never_proposed(self, made_up: str, other: str) -> None:
+        assert ToolCatalog([tool(other)]).nearest(made_up) == []
 
     def test_an_empty_catalogue_says_that_it_is(self) -> None:
         empty = ToolCatalog([])
@@ -261,7 +288,7 @@ class TestOffering:
             self.catalog.resolve("web.find")
         assert str(caught.value) == (
             "'web.find' exists but was not offered to this plan; find it first: "
-            'await search_tools("web find"); did you mean docs.find?'
+            'await search_tools("web find")'
         )
 
     def test_only_tools_on_offer_are_proposed_and_strangers_are_no_tools(self) -> None:

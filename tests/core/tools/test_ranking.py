@@ -85,6 +85,54 @@ def test_a_search_gives_only_what_shares_a_word() -> None:
     assert index.search("the of a", 10) == []
 
 
+LEDGERS = [described(f"get_ledger_{n}", f"Gives ledger {n}.", "accounts") for n in range(150)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("get_ledger_137", "accounts.get_ledger_137", "getLedger137", "Get ledger 137"),
+        *("get-ledger-137", "137", "ledger 137", "find the tool `get_ledger_137`, please"),
+    ],
+)
+def test_a_search_for_a_name_or_a_number_in_it_gives_that_tool_first(words: str) -> None:
+    assert ToolIndex(LEDGERS).search(words, 3)[0].name == "get_ledger_137"
+    catalog = ToolCatalog(LEDGERS).offering([])
+    assert catalog.search(words, 1)[0].name == "get_ledger_137"
+
+
+MIXED = [
+    *(described(name, "does it") for name in ("s3_put", "base64_encode", "listV2", "oauth2login")),
+    *(described(name, "does it") for name in ("render3d", "hash_sha256", "v1_list")),
+    described("buckets", "what the user's account has in S3, 3 of them"),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("s3", ["s3_put", "buckets"]),
+        ("base64", ["base64_encode"]),
+        ("base 64", ["base64_encode"]),
+        ("v2", ["listV2"]),
+        ("3d", ["render3d"]),
+        ("sha256", ["hash_sha256"]),
+        ("SHA 256", ["hash_sha256"]),
+        ("OAuth2", ["oauth2login"]),
+        ("19 plus 3", []),
+    ],
+)
+def test_letters_with_digits_are_one_word_and_numbers_count_in_names_alone(
+    words: str, found: list[str]
+) -> None:
+    assert [tool.name for tool in ToolIndex(MIXED).search(words, 10)] == found
+
+
+@pytest.mark.parametrize("words", ["a" * 100_000, "a1" * 50_000, "a_" * 50_000, "1" * 100_000])
+def test_words_without_end_are_read_in_part(words: str) -> None:
+    assert ToolIndex(LEDGERS).search(words, 3) == []
+
+
 def test_a_passing_word_of_a_description_is_not_near_and_a_name_is() -> None:
     others = [described(f"t{n}", f"thing {n}") for n in range(20)]
     index = ToolIndex([*others, described("read_file", "Read a text; the most that fits.")])

@@ -95,6 +95,38 @@ def test_a_value_that_the_schema_excludes_is_refused_with_what_it_wants(
     assert len(str(caught.value)) < 300
 
 
+A: JsonObject = {"properties": {"a": kind("integer")}}
+
+
+FORMS: list[JsonObject] = [
+    {"oneOf": [A, {"properties": {"b": kind("string")}}]},
+    {"anyOf": [{"properties": {"b": {}}}, {"$ref": "#/$defs/A"}], "$defs": {"A": A}},
+    {"oneOf": [{"oneOf": [A]}]},
+    {"properties": {"b": {}}, "oneOf": [A]},
+    {"additionalProperties": kind("integer")},
+    {"properties": {"b": kind("string")}, "additionalProperties": kind("integer")},
+    {"additionalProperties": {"$ref": "#/$defs/N"}, "$defs": {"N": kind("integer")}},
+    {"properties": {"input": {"type": "object", **A}}, "required": ["input"]},
+]
+
+
+@pytest.mark.parametrize("schema", FORMS)
+def test_a_value_is_read_by_the_schema_wherever_it_names_the_argument(schema: JsonObject) -> None:
+    chosen = ToolSpec("s", "t", "", {"type": "object", **schema})
+    found = read_pairs(["a=1"], chosen)
+    assert found == {"a": 1}
+    chosen.bind_raw(found)
+    with pytest.raises(UsageError, match="a whole number"):
+        read_pairs(["a=one"], chosen)
+
+
+def test_of_several_forms_any_may_be_meant() -> None:
+    texts: JsonObject = {"properties": {"a": kind("string")}}
+    either = ToolSpec("s", "t", "", {"type": "object", "oneOf": [A, texts]})
+    assert read_pairs(["a=1"], either) == {"a": 1}
+    assert read_pairs(["a=one"], either) == {"a": "one"}
+
+
 def test_references_are_followed_and_circles_are_cut() -> None:
     schema: JsonObject = {
         "type": "object",

@@ -39,7 +39,14 @@ def result(*blocks: ContentBlock, structured: JsonObject | None = None) -> ToolR
         (result(structured={"result": "x"}), "x"),
         (result(structured={"a": [1, "ü"]}), '{"a": [1, "ü"]}'),
         (result(structured={"result": math.inf}), "inf"),
-        (result(TextBlock("as text"), structured={"a": 1}), '{"a": 1}'),
+        (result(TextBlock('{"a":1}'), structured={"a": 1}), '{"a": 1}'),
+        (result(TextBlock("a file"), structured={"a": 1}), '{"a": 1, "text": "a file"}'),
+        (result(TextBlock("a file"), structured={}), "a file"),
+        (
+            result(TextBlock("a"), PNG, structured={}),
+            "a\n[image/png, 3 bytes; --output FILE writes it]",
+        ),
+        (result(structured={}), "{}"),
         (result(PNG), "[image/png, 3 bytes; --output FILE writes it]"),
         (result(TextBlock("a"), WAV), "a\n[audio/wav, 4 bytes; --output FILE writes it]"),
         (
@@ -61,7 +68,7 @@ def test_a_result_as_text(answer: ToolResult, text: str) -> None:
 
 
 def test_a_call_as_one_json_object_that_strict_readers_take() -> None:
-    answer = result(TextBlock("a"), PNG, structured={"result": math.nan})
+    answer = result(TextBlock("nan"), PNG, structured={"result": math.nan})
     document = call_document("s.t", answer, 0.12345678, None)
     assert set(document) == {
         *("tool", "ok", "is_error", "value", "content", "structured"),

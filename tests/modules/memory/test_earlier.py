@@ -153,7 +153,9 @@ async def test_a_plans_prompt_is_told_and_takes_it_for_data(tmp_path: Path) -> N
     prompt = script.requests[-1].prompt
     told = prompt[prompt.index("Found in earlier sessions") :]
     assert re.match(
-        r"[^\n]*\n<<data \w+>>\n- \d{4}-\d\d-\d\d, session .*three months\n<</data", told
+        r"[^\n]*\nWhat stands between .*\n<<data \w+>>\n"
+        r"- \d{4}-\d\d-\d\d, session .*three months\n<</data",
+        told,
     )
 
 

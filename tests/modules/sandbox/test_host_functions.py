@@ -124,7 +124,7 @@ def test_a_name_that_looks_like_a_tool_is_refused_with_the_tool_it_looks_like(na
         ("find", "'find' is offered by several servers; say web.find or docs.find"),
         ("get-page", "'get_page' exists but was not offered to this plan"),
         ("web.get_page", "'get_page' exists but was not offered to this plan"),
-        ("math", "did you mean math.web"),
+        ("math", "; on offer: add, math.web"),
         ("docs.web", "did you mean "),
         ("__call_tool__", "; on offer: add, math.web, web.find, docs.find, größe"),
         ("", "there is no tool ''; on offer: add, math.web"),

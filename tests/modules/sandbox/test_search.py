@@ -39,7 +39,7 @@ async def test_a_search_tells_name_signature_and_description() -> None:
     assert found == [
         {
             "name": "remainder",
-            "signature": "remainder(a: object, b: object) -> object",
+            "signature": "remainder(a: object, b: object) -> str",
             "description": "remainder.",
         }
     ]

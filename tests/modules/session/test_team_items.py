@@ -131,7 +131,8 @@ async def test_of_messages_those_that_decide_are_kept() -> None:
 
 async def test_what_parts_ask_and_answer_is_no_exchange_and_their_usage_counts_once() -> None:
     items = (await kept(*TOLD)).get_session_items()
-    assert exchanges(items) == (Exchange("compare A with B", None),)
+    calls = ('add(of="first")', 'add(of="other")')
+    assert exchanges(items) == (Exchange("compare A with B", None, calls),)
     assert usage_of(items) == {"m": USED}
     assert [len(run) for run in runs_in(items)] == [len(items)]
     assert not any("the words of" in item.model_dump_json() for item in items)

@@ -56,6 +56,33 @@ def test_calls_belong_to_the_last_request_before_them() -> None:
     assert session.exchanges == (ROOF, DatedExchange(14, "and blue?", None, ("look",)))
 
 
+def output(tool: str, arguments: Json, *, success: bool = True, server: str = "math") -> Json:
+    """What a call gave, as a file has it; without a server that of a plan."""
+    told: Json = {"server": server} if server else {}
+    base: dict[str, Json] = {"timestamp": 11, "type": "tool_output", "text": "", "tool_name": tool}
+    return {**base, "tool_args": arguments, "success": success, "metadata": told}
+
+
+def test_calls_that_succeeded_are_named_as_a_plan_would_write_them() -> None:
+    outputs = [
+        output("factorial", {"input": {"a": 6}}),
+        output("factorial", {"a": 6}),
+        output("read", {"url": "x" * 100}),
+        output("broken", {}, success=False),
+        output("solve_sandbox", {"plan": "…"}, server=""),
+        output("many", {str(n): n for n in range(9)}),
+    ]
+    (exchange,) = session_text(data(ASKED, *outputs, ANSWERED)).exchanges
+    assert exchange.calls == (
+        "factorial(a=6)",
+        f'read(url="{"x" * 59}…)',
+        "many(0=0, 1=1, 2=2, 3=3, 4=4, 5=5, …)",
+    )
+    often = [output("add", {"a": n}) for n in range(9)]
+    (exchange,) = session_text(data(ASKED, *often)).exchanges
+    assert exchange.calls == ("add(a=5)", "add(a=6)", "add(a=7)", "add(a=8)")
+
+
 def test_what_was_taken_back_counts_no_more_in_a_file_either() -> None:
     second: Json = {"timestamp": 14, "type": "run_metadata", "text": "", "user_query": "and blue?"}
     undo: Json = {"timestamp": 15, "type": "run_metadata", "text": "", "metadata": {"undone": 14}}

@@ -29,10 +29,15 @@ MESSAGES = [
     (solve("await tools.web('x')"), "tool", 2,
      "tools.web is a server and no tool; on offer: tools.search, tools.page"),
     (solve("await tools.web.add_numbers(1)"), "tool", 2,
-     "no tools.web.add_numbers; on offer: tools.search, tools.page"),
+     "; on offer: tools.search, tools.page"),
+    (solve("await tools.cube(x=2)"), "tool", 2,
+     "there is no tools.cube; compute it in plain Python (20 ** 3, math.sqrt(2)) if it can be "
+     "computed; on offer: tools."),
     (solve("await tools.translate(text='bonjour')"), "tool", 2,
-     "; where no tool fits, compute it in plain Python (20 ** 2, math.sqrt(2)), or return what you "
-     "know after FINAL_ANSWER:"),
+     "; where neither helps, return what you know after FINAL_ANSWER:"),
+    (solve("await tools.sqrt(x=2)"), "tool", 2,
+     "there is no tools.sqrt; Python has it: import math, then math.sqrt(…)"),
+    (solve("await tools.median(x=[2])"), "tool", 2, "import statistics, then statistics.median(…)"),
     (solve("await tools.add.call(a=1)"), "tool", 2, "tools.add is a function and has no .call"),
     (solve("x = mcp.list_tools()"), "tool", 2, "no mcp.list_tools; write await mcp.call_tool('to"),
     (solve("return FINAL_ANSWER(1)"), "error", 2, 'write return f"FINAL_ANSWER: {value}"'),
@@ -65,6 +70,14 @@ MESSAGES = [
      "error", 4, "; give asyncio.gather() the calls, as *calls, without await"),
     ("import json\n" + solve("r = await tools.loose()", "return json.loads(r)"), "error", 4,
      "; it is no text but the value itself: leave json.loads out"),
+    (solve("r = await tools.page(url='x')", "return r['rate']"), "error", 3,
+     "; tools.page gave the text 'text': use it as it is"),
+    (solve("r = await tools.page(url='x')", "s = r", "return f'{s.rate}'"), "error", 4,
+     "; tools.page gave the text 'text': use it as it is"),
+    (solve("return (await tools.page(url='x'))['rate']"), "error", 2,
+     "; tools.page gave the text 'text': use it as it is"),
+    (solve("r = await tools.page(url='object')", "return r['rate']"), "error", 3,
+     "; tools.page gave a dict with the keys 'a'"),
     # answers that hold no values
     ("def one():\n    return tools.add(a=1, b=2)\n" + solve("return f'FINAL_ANSWER: {one()}'"),
      "no_verdict", None, "never awaited"),
@@ -104,10 +117,7 @@ async def test_errors_of_other_values_get_no_hint() -> None:
     async with Sandbox() as sandbox:
         for plan, message in (
             (solve(ADD, "return [][r]"), "IndexError: list index out of range; r is what"),
-            (
-                solve("r = await tools.page(url='x')", "return r / 2"),
-                "TypeError: unsupported operand",
-            ),
+            (solve("return [1] / 2"), "TypeError: unsupported operand"),
             (solve("return [][1]"), "IndexError: list index out of range"),
             (solve(ADD, "return r / 0"), "ZeroDivisionError: division by zero"),
         ):
@@ -149,10 +159,8 @@ def test_a_plan_warns_nobody_of_its_escapes(recwarn: pytest.WarningsRecorder) ->
     assert len(recwarn) == 0
 
 
-def test_a_tool_that_was_made_up_for_a_use_of_another_leads_to_that_one() -> None:
-    power = tool(
-        "power", description="A number to a power (square: b = 2).", a="number", b="number"
-    )
-    catalog = ToolCatalog([tool("add", description="The sum.", a="number"), power])
-    told = "there is no tools.square; by its words it may be tools.power"
-    assert_found(solve("return await tools.square(a=20)"), "tool", 2, told, catalog)
+def test_a_made_up_tool_never_leads_to_one_of_another_meaning() -> None:
+    root = tool("cbrt", description="The cube root, for a cube of that volume.", a="number")
+    catalog = ToolCatalog([tool("add", description="The sum.", a="number"), root])
+    told = "there is no tools.cube; compute it in plain Python"
+    assert_found(solve("return await tools.cube(a=2)"), "tool", 2, told, catalog)

@@ -98,14 +98,14 @@ def test_a_long_signature_shows_its_first_arguments_and_takes_the_others() -> No
     tool = ToolSpec("s", "f", "", schema)
     signature = tool_signature(tool, "f")
     assert signature.startswith(f"f({names[0]}: str, {names[1]}: str, ")
-    assert signature.endswith(", **more: object) -> object")
+    assert signature.endswith(", **more: object) -> str")
     assert names[-1] not in signature
     assert tool.bind((), dict.fromkeys(names, "v")) == dict.fromkeys(names, "v")
 
 
 def test_a_schema_too_large_to_read_is_given_as_one_dict_unchanged() -> None:
     tool = ToolSpec("s", "f", "", {"properties": {"x": {"enum": values(WIDE)}}})
-    assert tool_signature(tool, "f") == "f(arguments: dict) -> object"
+    assert tool_signature(tool, "f") == "f(arguments: dict) -> str"
     assert tool.bind(({"x": "v1"},), {}) == {"x": "v1"}
     assert len(tool_documentation(tool)) < SCHEMA_CHARACTERS + 200
 

@@ -44,7 +44,7 @@ def argument_type(schema: Json, **defs: Json) -> str:
     document: JsonObject = {"properties": {"x": schema}, "required": ["x"], "$defs": dict(defs)}
     signature = tool_signature(ToolSpec("s", "f", "", document), "f")
     ast.parse(f"def {signature}: ...")
-    return signature.removeprefix("f(x: ").removesuffix(") -> object")
+    return signature.removeprefix("f(x: ").removesuffix(") -> str")
 
 
 def test_a_bundled_tool_reads_as_a_plan_calls_it() -> None:
@@ -216,35 +216,35 @@ def test_optional_arguments_show_their_defaults() -> None:
     assert signature == (
         "search(query: str, limit: int = 10, mode: Literal['fast', 'deep'] = 'fast', "
         "note: str | None = None, long: str = ..., info: str = 'inf', most: float = ..., "
-        "big: int = ..., free: bool = ...) -> object"
+        "big: int = ..., free: bool = ...) -> str"
     )
 
 
 def test_a_required_argument_behind_an_optional_one_is_keyword_only() -> None:
     properties: JsonObject = {n: {"type": "integer"} for n in ("a", "b", "c")}
     signature = tool_signature(spec(properties, ["a", "c"]), "f")
-    assert signature == "f(a: int, *, b: int = ..., c: int) -> object"
+    assert signature == "f(a: int, *, b: int = ..., c: int) -> str"
     ast.parse(f"def {signature}: ...")
 
 
 def test_names_that_python_does_not_allow_are_written_as_it_does() -> None:
     properties: JsonObject = {"user-id": TEXT, "from": TEXT}
     assert tool_signature(spec(properties, ["from"]), "f") == (
-        "f(*, user_id: str = ..., from_: str) -> object"
+        "f(*, user_id: str = ..., from_: str) -> str"
     )
     assert "user_id: sent as 'user-id'" in tool_documentation(spec(properties))
 
 
 def test_further_arguments_are_shown_where_the_schema_names_them() -> None:
     more = spec({"more": TEXT}, additionalProperties=TEXT)
-    assert tool_signature(more, "f") == "f(more: str = ..., **more_: str) -> object"
-    assert tool_signature(spec({}, additionalProperties=True), "f") == "f(**more: object) -> object"
-    assert tool_signature(spec({}), "f") == "f() -> object"
+    assert tool_signature(more, "f") == "f(more: str = ..., **more_: str) -> str"
+    assert tool_signature(spec({}, additionalProperties=True), "f") == "f(**more: object) -> str"
+    assert tool_signature(spec({}), "f") == "f() -> str"
 
 
 def test_what_no_signature_can_express_takes_one_dict_and_shows_its_schema() -> None:
     odd = ToolSpec("s", "f", "Odd.", {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]})
-    assert tool_signature(odd, "f") == "f(arguments: dict) -> object"
+    assert tool_signature(odd, "f") == "f(arguments: dict) -> str"
     assert 'arguments: by this JSON Schema: {"anyOf"' in tool_stub(odd, "f")
     huge = ToolSpec("s", "f", "", {"type": "array", "description": "x" * 100_000})
     assert len(tool_stub(huge, "f")) < SCHEMA_CHARACTERS + 200
@@ -253,7 +253,7 @@ def test_what_no_signature_can_express_takes_one_dict_and_shows_its_schema() -> 
 @pytest.mark.parametrize(
     ("output", "python"),
     [
-        (None, "object"),
+        (None, "str"),
         ({"type": "object", "properties": {"result": TEXT}}, "str"),
         ({"properties": {"result": TEXT, "more": {}}, "required": ["result"]},
          "{'result': str, 'more': NotRequired[object]}"),
@@ -286,7 +286,7 @@ def test_a_stub_is_the_whole_function_with_what_there_is_to_say() -> None:
     )
     assert tool_stub(forecast, "forecast") == (
         "async def forecast(city: str, days: int = 3, when: str = ..., "
-        "unit: Literal['C', 'F'] = ..., id: int = ...) -> object:\n"
+        "unit: Literal['C', 'F'] = ..., id: int = ...) -> str:\n"
         '    """The weather of the next days.\n'
         "\n"
         "    city: where to look (at least 2 characters)\n"
@@ -295,10 +295,10 @@ def test_a_stub_is_the_whole_function_with_what_there_is_to_say() -> None:
         '    """\n'
     )
     assert tool_stub(spec({}), "f") == (
-        'async def f() -> object:\n    """No description provided."""\n'
+        'async def f() -> str:\n    """No description provided."""\n'
     )
     assert tool_stub(spec({}), "web.find").startswith(
-        'async def find() -> object:\n    """Called as tools.web.find.\n\n    No description'
+        'async def find() -> str:\n    """Called as tools.web.find.\n\n    No description'
     )
 
 

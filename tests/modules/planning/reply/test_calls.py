@@ -51,7 +51,7 @@ def test_a_tool_is_known_by_the_names_that_providers_make_of_it(name: str) -> No
 async def test_an_unknown_tool_stays_so_that_the_check_names_the_nearest() -> None:
     async with Sandbox() as sandbox:
         reply = ModelReply("", tool_calls=(NativeToolCall("multipli", {"a": 1}),))
-        assert told(await act(reply, sandbox)).endswith("did you mean multiply, math.multiply?")
+        assert told(await act(reply, sandbox)).endswith("did you mean multiply?")
 
 
 HOSTILE = 'x"\'}\n{1/0}\\"""); await tools.add(a=1, b=1) #\ud800'
