@@ -4,15 +4,25 @@ Nothing here needs a running server, so that planning can start from the cached
 tool lists alone.
 """
 
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Final
 
-from core.base.text import near_names
+from core.base.text import edit_distance, near_names
 from core.errors import CallRefused
-from core.tools.ranking import ToolIndex
+from core.tools.ranking import WORD, ToolIndex, stem
 from core.tools.spec import ToolSpec, as_identifier
+
+NAME_CHARACTERS_LOOKED_AT: Final = 200
+"""How much of a name is looked at for the words in it."""
+
+WORD_CHARACTERS_MAX: Final = 40
+"""In a longer one, slips are not looked for."""
+
+_CLIENT_WORDS: Final = frozenset({"mcp", "tools", "tool"})
 
 
 class _Names:
@@ -36,6 +46,20 @@ class _Names:
     def index(self) -> ToolIndex:
         """What ranks the tools; built when it is first needed."""
         return ToolIndex(self.tools)
+
+    @cached_property
+    def shared_words(self) -> dict[str, set[str]]:
+        """By server, what only says whose tools they are: the first word of `github_create_issue`.
+
+        Those are the words of the server's name, and one with which all its names begin.
+        """
+        firsts: dict[str, list[str]] = {}
+        for tool in self.tools:
+            firsts.setdefault(tool.server, []).append("".join(_words(tool.name)[:1]))
+        return {
+            server: {*_words(server), *(words if len(words) > 1 and len({*words}) == 1 else ())}
+            for server, words in firsts.items()
+        }
 
     def is_shared(self, tool: ToolSpec) -> bool:
         """Whether another tool has its name or identifier."""
@@ -155,7 +179,7 @@ class ToolCatalog:
         if not candidates:
             raise CallRefused(self._unknown(name))
         if not self.offers(candidates[0]):
-            raise CallRefused(f"{self.not_offered(candidates[0])}{self._near(name)}")
+            raise CallRefused(self.not_offered(candidates[0]))
         return candidates[0]
 
     def not_offered(self, tool: ToolSpec) -> str:
@@ -169,11 +193,29 @@ class ToolCatalog:
     def nearest(self, name: str) -> list[str]:
         """The names of tools on offer that look most like `name`, a few at most."""
         names: dict[str, None] = {}
-        for tool in self:
+        meant = self.meant_by(name)
+        for tool in meant:
             names |= {name: None for name in (tool.name, tool.identifier) if name in self}
-        for tool in self:
+        for tool in meant:
             names |= dict.fromkeys((tool.qualified_name, _path(tool)))
         return near_names(name, names, 0.5)
+
+    def meant_by(self, name: str) -> list[ToolSpec]:
+        """The tools on offer that an unknown name may be a slip for, however far it is from theirs.
+
+        One that may change something is none unless the name has the same action word: nobody who
+        reads mail is led to the tool that deletes it.
+        """
+        return [tool for tool in self if tool.read_only or self._is_same_action(tool, name)]
+
+    def _is_same_action(self, tool: ToolSpec, name: str) -> bool:
+        bare = unicodedata.normalize("NFKD", name).rstrip(".").rpartition(".")[2]
+        own, called = _words(tool.name), _words(bare)
+        if "".join(own) == "".join(called):
+            return True
+        shared = self._names.shared_words[tool.server]
+        action, wanted = _action(own, shared), _action(called, shared | _CLIENT_WORDS)
+        return not wanted or wanted == action or _is_slip(wanted, action)
 
     def _unknown(self, name: str) -> str:
         offered = "" if self._offered else " (no tools are on offer)"
@@ -182,6 +224,21 @@ class ToolCatalog:
     def _near(self, name: str) -> str:
         near = self.nearest(name)
         return f"; did you mean {', '.join(near)}?" if near else ""
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in WORD.findall(name[:NAME_CHARACTERS_LOOKED_AT])]
+
+
+def _action(words: Sequence[str], shared: Collection[str]) -> str:
+    """The first word that says what is done; "" where the words only say whose tool it is."""
+    return stem(next((word for word in words if word not in shared), ""))
+
+
+def _is_slip(word: str, other: str) -> bool:
+    """Whether one letter is left out or too many; another letter makes `set` of `get`."""
+    lengths = sorted((len(word), len(other)))
+    return lengths[1] == lengths[0] + 1 <= WORD_CHARACTERS_MAX and edit_distance(word, other) == 1
 
 
 def _told_apart(tools: Iterable[ToolSpec]) -> Iterator[ToolSpec]:

@@ -52,10 +52,11 @@ TOOLS_FOUND = 10
 
 def nearest_tools(tools: ToolCatalog, name: str) -> list[str]:
     """The names of tools on offer that look most like `name`, as `mcp.call_tool` takes them."""
-    own = (known for tool in tools for known in (tool.name, tool.identifier) if known in tools)
+    meant = tools.meant_by(_as_read(name))
+    own = (known for tool in meant for known in (tool.name, tool.identifier) if known in tools)
     qualified = (
         known
-        for tool in tools
+        for tool in meant
         for known in (tool.qualified_name, f"{as_identifier(tool.server)}.{tool.identifier}")
     )
     return near_names(name, [*own, *qualified], NEARNESS, form=_as_read)
@@ -63,7 +64,7 @@ def nearest_tools(tools: ToolCatalog, name: str) -> list[str]:
 
 def plan_hint(tools: ToolCatalog, name: str) -> str:
     """What to add to an error about an unknown name: "; did you mean tools.add?", or nothing."""
-    near = near_names(name, map(tools.plan_name, tools), form=_as_read)
+    near = near_names(name, map(tools.plan_name, tools.meant_by(_as_read(name))), form=_as_read)
     return f"; did you mean {', '.join(f'tools.{known}' for known in near)}?" if near else ""
 
 

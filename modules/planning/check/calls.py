@@ -124,8 +124,9 @@ def _name_mistake(node: ast.Attribute, names: PlanNames) -> str | None:
         return f"several servers offer {path}; write {' or '.join(map(_spelled, shared))}"
     if (named := _named_in_call(node, names)) is not None:
         return f"there is no {TOOLS}.{path}; write await {named}"
-    near = near_names(wanted, offered.values())
-    hints = [_spelled(name) for name, bare in offered.items() if bare in near]
+    meant = {names.tools.plan_name(tool) for tool in names.tools.meant_by(wanted)}
+    near = near_names(wanted, (bare for name, bare in offered.items() if name in meant))
+    hints = [_spelled(name) for name, bare in offered.items() if bare in near and name in meant]
     hint = f"did you mean {', '.join(hints)}?" if hints else _by_meaning(wanted, server, names)
     hint = hint or _offer(list(offered))
     known = "" if hints else NO_TOOL_FITS
@@ -139,7 +140,7 @@ def _by_meaning(wanted: str, server: str, names: PlanNames) -> str:
     """
     words = shorten(wanted, SHOWN_NAME_CHARACTERS).replace("_", " ")
     found = names.tools.search(words, TOOLS_BY_MEANING)
-    meant = [t for t in found if names.tools.offers(t)]
+    meant = [t for t in found if t in names.tools.meant_by(wanted)]
     meant = [t for t in meant if server in ("", as_identifier(t.server))]
     shown = [_spelled(names.tools.plan_name(tool)) for tool in meant]
     return f"by its words it may be {' or '.join(shown)}" if shown else ""

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -153,6 +154,29 @@ def test_a_tool_that_was_made_up_for_a_use_of_another_leads_to_that_one() -> Non
     power = tool(
         "power", description="A number to a power (square: b = 2).", a="number", b="number"
     )
+    power = replace(power, read_only=True)
     catalog = ToolCatalog([tool("add", description="The sum.", a="number"), power])
     told = "there is no tools.square; by its words it may be tools.power"
     assert_found(solve("return await tools.square(a=20)"), "tool", 2, told, catalog)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "tools.read_email()",
+        "tools.mail.read_email()",
+        "read_email()",
+        "mcp.call_tool('read_email', {})",
+    ],
+)
+async def test_no_call_that_reads_is_led_to_a_tool_that_deletes(call: str) -> None:
+    names = ("delete_email", "send_email", "mark_email_read")
+    catalog = ToolCatalog([tool(name, "mail", "Read an email.") for name in names])
+    plan = solve(f"return await {call}")
+    checked = prepare_plan(plan, catalog).failure
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as sandbox:
+        ran = (await sandbox.run(plan, catalog, call_typed)).failure
+    assert ran is not None
+    for failure in filter(None, (checked, ran)):
+        assert "did you mean" not in failure.message
+        assert "it may be" not in failure.message
