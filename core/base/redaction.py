@@ -21,7 +21,7 @@ EXTRA_NAME: Final = "SECRET"
 """What stands in place of a secret whose name is not known."""
 
 MIN_VALUE_CHARACTERS: Final = 8
-"""Shorter values of variables are left alone: they occur in ordinary text."""
+"""Shorter values of variables occur in ordinary text, and are found as words of their own alone."""
 
 MIN_SECRET_CHARACTERS: Final = 6
 """The same for secrets that are named one by one, hence surely meant."""
@@ -124,12 +124,16 @@ class Redactor:
         self._names: dict[str, str] = {}
         self._forms: dict[str, str] = {}
         self._longest_first: tuple[str, ...] = ()
+        self._words: dict[str, str] = {}
         self._has_numbers = False  # whether one of them may be in a number
         self._masks: tuple[re.Pattern[str], ...] = ()
         self._learning = threading.Lock()
         for name, value in environ.items():
             for secret in secrets_of(name, value):
                 self._names.setdefault(secret, name)
+            word = value.strip()
+            if MIN_SECRET_CHARACTERS <= len(word) < MIN_VALUE_CHARACTERS and names_a_secret(name):
+                self._words.update((form, name) for form in _forms(word))
         self.learn(extra)
 
     def learn(self, secrets: Iterable[str]) -> None:
@@ -146,7 +150,7 @@ class Redactor:
             # Longest first, so that a secret that holds another goes as a whole.
             self._forms = forms
             self._longest_first = tuple(sorted(forms, key=len, reverse=True))
-            self._has_numbers = any(_NUMBER.fullmatch(form) for form in forms)
+            self._has_numbers = any(map(_NUMBER.fullmatch, (*forms, *self._words)))
 
     def mask(self, patterns: Sequence[str]) -> None:
         """From now on, keep out what these regular expressions match."""
@@ -167,6 +171,9 @@ class Redactor:
         if found := [form for form in self._longest_first if form in text]:
             pattern = "|".join(map(re.escape, found))
             text = re.sub(pattern, lambda match: _label(forms.get(match[0], EXTRA_NAME)), text)
+        if words := [word for word in self._words if word in text]:
+            pattern = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+            text = re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", lambda m: _label(self._words[m[0]]), text)
         for sign, shape in _SHAPES:
             if sign in text:
                 text = re.sub(shape, _without_middle, text)

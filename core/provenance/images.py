@@ -1,152 +1,176 @@
-"""Images in an answer: viewers load them unasked, and so tell their address to whoever owns it.
+"""What a viewer of an answer loads unasked, and so tells its address to whoever owns it.
 
-Markdown images (CommonMark 0.31, 6.4, inline and by reference) and HTML tags that load something.
-One whose address is not known gives way to its text; where it is hard to tell what a viewer would
-take for the image, it becomes a link. Links stay: nobody follows them but the user.
+An answer is markdown with HTML in it. markdown-it-py says what of it is an image, HTML or code, and
+makes the page that a viewer makes; nh3 reads the attributes of that page as browsers do. What would
+load something from an address that is not known gives way to its text and a note. Links stay:
+nobody follows them but the user. Code stays as it is.
 """
 
 import html
 import re
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
+
+import nh3
 
 from core.base.text import lazy_pattern
 
-IMAGES_LOOKED_AT: Final = 500
-"""Of an answer with more, the first ones lose what makes them load, without a look."""
+if TYPE_CHECKING:
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
 
-TEXT_CHARACTERS_MAX: Final = 1_000
-"""Longest text of an image; a longer one makes it a link."""
+PARTS_MAX: Final = 500
+"""Of an answer with more parts to be taken out, no image and no HTML is left."""
 
-ADDRESS_CHARACTERS_MAX: Final = 8_000
+REMOVED: Final = "[left out: its address comes from nowhere known]"
 
-REMOVED: Final = "[image left out: its address comes from nowhere known]"
+_MAY_LOAD = lazy_pattern(r"!\[|<[A-Za-z!?/]")
+_HTML_BEGINS = lazy_pattern(r"<(?=[A-Za-z!?/])")
+_TAG_NAME = lazy_pattern(r"<(/?)(?!(?:a|img)[\s/>])[a-z][^\s/>]*", re.IGNORECASE)
+_NAME = lazy_pattern(r"[a-z][\w:-]*")
+_HTML: Final = ("html_block", "html_inline")
+_CLOSING: Final = "'\">"
+"""What closes a tag that stays open, as what follows the answer may do."""
 
-_LOADING: Final = (
-    "(?:img|image|video|audio|source|iframe|embed|object|picture|input|link|svg|use|track)"
-)
-_DEFINITION = lazy_pattern(
-    r"^[ >]{0,12}\[([^\[\]\n]{1,300})\]:[ \t]{0,20}\n?[ \t]{0,20}<?(\S{1,8000})", re.MULTILINE
-)
-_INLINE = lazy_pattern(
-    r"\(\s{0,100}(?:<([^<>\n]{0,8000})>"
-    r"|((?!\s)[^\s()]{0,4000}(?:\([^\s()]{0,1000}\)[^\s()]{0,1000}){0,3}))(?=[\s)])"
-)
-_REST_OF_INLINE = lazy_pattern(r"[^()]{0,2000}(?:\([^()]{0,2000}\)[^()]{0,2000})?\)")
-_REFERENCE = lazy_pattern(r"\[([^\[\]\n]{0,300})\]")
-_TAG_BEGINS = lazy_pattern(rf"<(?={_LOADING}\b)", re.IGNORECASE)
-_TAG = lazy_pattern(r"<(?:\"[^\"]{0,8000}\"|'[^']{0,8000}'|[^<>\"']){0,4000}>")
-_LOADED = lazy_pattern(
-    r"(?:src|srcset|href|data|poster|background)\s{0,20}=\s{0,20}"
-    r"(?:\"([^\"]*)\"|'([^']*)'|([^\s>]+))",
+_SAID: Final = {
+    "softbreak": "\n",
+    **dict.fromkeys(("text_special", "code_inline", "image", "html_inline"), " "),
+}
+
+_LINE_ENDS: Final = str.maketrans("", "", "\t\r\n")
+_BETWEEN_ADDRESSES = lazy_pattern(r"[\s,;()='\"]+")
+_READ_OTHERWISE = lazy_pattern(
+    r"<(?:script|style|textarea|title|xmp|iframe|noembed|noframes|noscript|plaintext|!\[CDATA)",
     re.IGNORECASE,
 )
-_ALT = lazy_pattern(r"\balt\s{0,20}=\s{0,20}(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
-_ESCAPED = lazy_pattern(r"\\([!-/:-@\[-`{-~])")
+"""In these (HTML 13.2.5) what looks like a tag is none; scripts and styles load, too."""
 
 
 def without_unknown_images(answer: str, may_load: Callable[[str], bool]) -> str:
-    """The answer with the images that may not be loaded replaced by their text and a note."""
-    if "![" in answer:
-        definitions = _DEFINITION.finditer(answer)
-        names = {_label(found[1]): found[2].rstrip(">") for found in definitions}
-        replaced = partial(_image_replaced, names=names, may_load=may_load)
-        answer = _each_replaced(answer, re.compile(r"!\["), "[", replaced)
-    if "<" in answer:
-        replaced = partial(_tag_replaced, may_load=may_load)
-        answer = _each_replaced(answer, _TAG_BEGINS, "\u2039", replaced)
-    return answer
-
-
-def _each_replaced(
-    answer: str, begins: re.Pattern[str], harmless: str, replaced: Callable[[str], str]
-) -> str:
-    """The answer with each image looked at, the last first: one may stand in another's text."""
-    starts = [found.start() for found in begins.finditer(answer)][-IMAGES_LOOKED_AT:]
-    if not starts:
+    """The answer without what a viewer would load from addresses that may not be loaded."""
+    if _MAY_LOAD.search(answer) is None:
         return answer
-    tail = ""
-    for start, end in reversed([*zip(starts, [*starts[1:], len(answer)], strict=True)]):
-        tail = replaced(f"{answer[start:end]}{tail}")
-    return f"{begins.sub(harmless, answer[: starts[0]])}{tail}"
+    cleaned = _cleaned(answer, may_load, "commonmark")
+    return _cleaned(cleaned, may_load, "gfm") if "|" in cleaned else cleaned
 
 
-def _image_replaced(text: str, names: Mapping[str, str], may_load: Callable[[str], bool]) -> str:
-    """A text that begins with a markdown image, without it if it may not be loaded.
-
-    `names` are the addresses that are defined apart.
-    """
-    close = _closing_bracket(text)
-    if close is None or any(char in text[:close] for char in "`<"):
-        return text[1:]  # code and tags may hold the bracket that counts
-    alt, rest = text[2:close], text[close + 1 : close + 1 + 2 * ADDRESS_CHARACTERS_MAX]
-    address, length = _address(alt, rest, names)
-    if address is None:
-        return text[1:] if "](" in text[: close + 2] else text
-    if _is_allowed(html.unescape(_ESCAPED.sub(r"\1", address)), may_load):
-        return text
-    return f"{_with_note(alt)}{text[close + 1 + length :]}"
+def _cleaned(answer: str, may_load: Callable[[str], bool], form: str) -> str:
+    """The answer without what loads, as one form of markdown has it."""
+    notes = _parts_that_load(answer, may_load, form)
+    cleaned = answer
+    for source, note in notes.items() if len(notes) <= PARTS_MAX else ():
+        cleaned = cleaned.replace(source, note)
+    if notes and _parts_that_load(cleaned, may_load, form):
+        # It stands there otherwise than it is read: behind marks of a quotation, or in two parts.
+        cleaned = _HTML_BEGINS.sub("\u2039", answer.replace("![", "["))
+    return cleaned
 
 
-def _address(alt: str, rest: str, names: Mapping[str, str]) -> tuple[str | None, int]:
-    """Where an image is, and how much of what follows its text says so."""
-    if (inline := _INLINE.match(rest)) is not None:
-        end = _REST_OF_INLINE.match(rest, inline.end())
-        address = inline[1] if inline[1] is not None else inline[2]
-        return address, (end or inline).end()
-    if (named := _REFERENCE.match(rest)) is not None:
-        return names.get(_label(named[1] or alt)), named.end()
-    return names.get(_label(alt)), 0
+def _parts_that_load(answer: str, may_load: Callable[[str], bool], form: str) -> dict[str, str]:
+    """The source of each part that loads something from elsewhere, and what takes its place."""
+    from markdown_it import MarkdownIt  # 30 ms, for few answers
+    from markdown_it.renderer import RendererHTML
+    from markdown_it.rules_inline.image import image
+
+    parts: dict[str, str] = {}
+
+    def checked_image(state: "StateInline", silent: bool) -> bool:
+        start = state.pos
+        if not image(state, silent):
+            return False
+        if not silent and not _is_allowed(str(state.tokens[-1].attrs["src"]), may_load):
+            text = state.tokens[-1].content.strip()
+            parts[state.src[start : state.pos]] = f"{text} {REMOVED}".strip()
+        return True
+
+    parser = MarkdownIt("commonmark").enable(["table"] if form == "gfm" else [])
+    parser.inline.ruler.at("image", checked_image)
+    parser.disable("text_join")  # so that what is escaped is no text below
+    parser.add_render_rule("text_special", RendererHTML.text)
+    parser.validateLink = lambda url: True  # others may show what markdown-it would not
+    parser.normalizeLink = lambda url: url
+    tokens = parser.parse(answer)
+    for token in tokens:  # what is text by CommonMark's rules, and a tag to a viewer without them
+        text = "".join(_SAID.get(each.type, each.content) for each in token.children or [])
+        if "<" in text and _loads(text, may_load):
+            parts[text] = _HTML_BEGINS.sub("\u2039", text)
+    for source in _html_in(tokens):
+        if _loads(source, may_load):
+            parts[source.strip()] = f"{nh3.clean(source, tags=set()).strip()} {REMOVED}".strip()
+    if not parts and _loads(parser.renderer.render(tokens, parser.options, {}), may_load):
+        parts[answer] = ""
+    return parts
 
 
-def _tag_replaced(text: str, may_load: Callable[[str], bool]) -> str:
-    """A text that begins with a tag of HTML, without it if something may not be loaded."""
-    if (found := _TAG.match(text)) is None:
-        return f"\u2039{text[1:]}"
-    tag = found[0]
-    loaded = [next(filter(None, each.groups()), "") for each in _LOADED.finditer(tag)]
-    addresses = [part.split() for each in loaded for part in html.unescape(each).split(",")]
-    if all(_is_allowed(words[0], may_load) for words in addresses if words):
-        return text
-    alt = _ALT.search(tag)
-    shown = html.unescape(alt[1] or alt[2] or "") if alt is not None else ""
-    return f"{_with_note(shown)}{text[found.end() :]}"
+def _html_in(tokens: "list[Token]") -> Iterator[str]:
+    for token in tokens:
+        if token.type in _HTML:
+            yield token.content
+        yield from _html_in([] if token.type == "image" else token.children or [])
 
 
-def _closing_bracket(text: str) -> int | None:
-    """Where the text of an image ends, in what begins with `![`."""
-    depth, position = 0, 1
-    while position < min(len(text), TEXT_CHARACTERS_MAX):
-        if text[position] == "\\":
-            position += 1
-        elif text[position] == "[":
-            depth += 1
-        elif text[position] == "]":
-            depth -= 1
-            if depth == 0:
-                return position
-        position += 1
-    return None
+def _loads(page: str, may_load: Callable[[str], bool]) -> bool:
+    """Whether a page loads something that may not be loaded."""
+    if _READ_OTHERWISE.search(page) is not None:
+        return True
+    found: list[tuple[str, str, str]] = []
+
+    def noted(tag: str, name: str, value: str) -> str:
+        found.append((tag, name, value))
+        return value
+
+    # Under one name, no tag is dropped for where it stands. An attribute must be named to be seen,
+    # and the scheme of its address, too.
+    page = _TAG_NAME.sub(r"<\1span", f"{page}{_CLOSING}")
+    names = {*_NAME.findall(html.unescape(page).lower())}
+    names.update(part for name in [*names] for part in name.split(":"))
+    nh3.clean(
+        page,
+        tags={"a", "img", "span"},
+        clean_content_tags=set(),
+        attributes={"*": names},
+        attribute_filter=noted,
+        url_schemes=names | {"http", "https", "ftp", "file", "data"},
+        link_rel=None,
+    )
+    return not all(_is_harmless(*each, may_load) for each in found)
 
 
-def _with_note(text: str) -> str:
-    return f"{text.strip()} {REMOVED}".strip()
+def _is_harmless(tag: str, name: str, value: str, may_load: Callable[[str], bool]) -> bool:
+    """Whether an attribute loads nothing but what may be loaded, whatever it is for."""
+    if "<" in value:
+        return False  # a page in a page
+    if name in ("alt", "title") or (tag == "a" and name == "href"):
+        return True
+    if name == "srcset":
+        return all(
+            _is_allowed(each.split()[0], may_load) for each in value.split(",") if each.split()
+        )
+    if (is_image := tag == "img" and name == "src") or _leads_elsewhere(value):
+        return _is_allowed(value, may_load, is_image=is_image)
+    texts = {value, value.translate(_LINE_ENDS)}  # browsers take them out of an address
+    parts = {part for text in texts for part in _BETWEEN_ADDRESSES.split(text)}
+    return not any(map(_leads_elsewhere, parts))
 
 
-def _label(name: str) -> str:
-    """A reference's name as CommonMark compares it (4.7)."""
-    return " ".join(name.split()).casefold()
+def _is_allowed(address: str, may_load: Callable[[str], bool], *, is_image: bool = True) -> bool:
+    plain = _plain(address)
+    if (is_image and plain[:5].lower() == "data:") or plain[:4].lower() == "cid:":
+        return True
+    if not _leads_elsewhere(address):
+        return True
+    return may_load(f"https:{plain}" if plain.startswith("//") else plain)
 
 
-def _is_allowed(address: str, may_load: Callable[[str], bool]) -> bool:
-    """An address that leads to no host loads nothing from elsewhere."""
-    plain = "".join(char for char in address if char > " ").replace("\\", "/")
-    if plain.startswith("//"):
-        return may_load(f"https:{plain}")
+def _leads_elsewhere(address: str) -> bool:
+    """Whether an address is more than a path: with a host, or a scheme of its own."""
+    plain = _plain(address)
     try:
-        scheme = urlsplit(plain).scheme
+        return plain.startswith("//") or urlsplit(plain).scheme != ""
     except ValueError:
-        return False
-    return scheme in ("", "data", "cid") or may_load(plain)
+        return True
+
+
+def _plain(address: str) -> str:
+    return "".join(char for char in address if char > " ").replace("\\", "/")

@@ -9,11 +9,14 @@ only look alike stay different.
 import html
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from email.errors import HeaderParseError, InvalidHeaderDefect
+from email.headerregistry import AddressHeader
 from typing import Final, NamedTuple
+from unicodedata import category
 from urllib.parse import quote, unquote, urljoin
 
-from core.base.text import lazy_pattern
+from core.base.text import lazy_pattern, without_hidden
 
 URL_CHARACTERS_MAX: Final = 8_000
 """A longer URL is never known."""
@@ -24,7 +27,31 @@ LINKS_MAX: Final = 100_000
 LOCAL_PART_CHARACTERS_MAX: Final = 64
 """RFC 5321, 4.5.3.1.1."""
 
-_AT_HOST = lazy_pattern(r"@((?:[\w-]{1,63}\.){1,10}[^\W\d_][\w-]{1,62})")
+QUOTED_CHARACTERS_MAX: Final = 2 * LOCAL_PART_CHARACTERS_MAX + 2
+"""The same in quotes, each character escaped."""
+
+FIELD_CHARACTERS_MAX: Final = 500
+"""Longest field of a mail that is parsed; an address has 320 characters at most."""
+
+PARSED_CHARACTERS_MAX: Final = 10_000
+"""How much of one text is parsed; plain addresses are found in all of it."""
+
+COMMENTS_NESTED_MAX: Final = 8
+
+_HOST = lazy_pattern(
+    r"\[[^\[\]\s@]{2,64}\]|[^\x00-\x2c/:-@\[-^`{-\x7f\s]{1,255}"  # all but ASCII's specials
+)
+_IPV4 = lazy_pattern(r"\d{1,3}(?:\.\d{1,3}){3}", re.ASCII)
+_QUOTED = lazy_pattern(r"\"((?:[^\"\\]|\\.)+)\"$", re.DOTALL)
+_ESCAPED = lazy_pattern(r"\\(.)", re.DOTALL)
+_COMMENT = lazy_pattern(r"\((?:[^()\\]|\\.){0,500}\)", re.DOTALL)
+_FOLD = lazy_pattern(r"(?:[ \t]|\r?\n(?=[ \t]))+")
+_FIELD_ENDS = lazy_pattern(r"[,;\n]")
+_ANGLES = lazy_pattern(r"[<>]")
+_ODD = lazy_pattern(r"[\"()\\]|\s\.|\.\s+[^\s@]{1,64}@")
+_ODD_AT = lazy_pattern(
+    r"[^\s\"@][\"\s)]{1,9}@\s{0,9}[^\s\"@:]{1,64}|[^\s\"@]@[\s(]{1,9}[^\s\"@:]{1,64}"
+)
 _CLOSES_LOCAL_PART: Final = frozenset(" \t\r\n\"'()<>[]{},;:\\@|/=\u00a0")
 
 _BEGINS = (
@@ -157,13 +184,17 @@ def plainer(text: str) -> str:
 
 def host_key(host: str) -> str:
     """A host's name as DNS looks it up, without trailing dot and leading `www.`."""
-    name = unquote(host).translate(_DOTS)
+    name = _dns_name(unquote(host))
+    shorter = name.removeprefix("www.")
+    return shorter if "." in shorter else name
+
+
+def _dns_name(host: str) -> str:
+    name = host.translate(_DOTS)
     if not name.isascii():
         name = unicodedata.normalize("NFKC", name).lower()
         name = ".".join(map(_label, name.split(".")))
-    name = name.lower().rstrip(".")
-    shorter = name.removeprefix("www.")
-    return shorter if "." in shorter else name
+    return name.lower().rstrip(".")
 
 
 def _label(label: str) -> str:
@@ -239,13 +270,111 @@ def _limited(links: Iterable[str]) -> Iterator[str]:
 def addresses_in(text: str) -> Iterator[tuple[str, str]]:
     """The e-mail addresses in a text: as written, and in the form for comparisons.
 
-    Only what stands without quotes before the @; case counts nowhere, a `+tag` does.
+    What a mail server might deliver to is found: anywhere a name and a host around an @, and by the
+    standard library's parser what fields of a mail may hold besides (quotes, comments, spaces, and
+    a host of one label where no field says anything else). Case counts nowhere, a `+tag` does.
     """
-    for found in _AT_HOST.finditer(text):
-        local = _local_part(text, found.start())
-        if local:
-            written = f"{local}{found[0]}"
-            yield written, f"{local.lower()}@{host_key(found[1])}"
+    if not text.isascii():
+        text = without_hidden(unicodedata.normalize("NFKC", text))
+    if "@" not in text:
+        return
+    plain = dict(_plain_addresses(text))
+    if "(" in text:
+        bare = text
+        for _ in range(COMMENTS_NESTED_MAX):
+            bare = _COMMENT.sub("", bare)
+        plain.update(_plain_addresses(bare))
+    yield from plain.items()
+    keys = {*plain.values()}
+    yield from (each for each in _addresses_in_fields(text, plain) if each[1] not in keys)
+
+
+def _plain_addresses(text: str) -> Iterator[tuple[str, str]]:
+    """Around each @ a name, quoted or not, and a host of several labels, with nothing between."""
+    at = text.find("@")
+    while at >= 0:
+        if host := _plain_host(text, at + 1):
+            if local := _local_part(text, at):
+                yield f"{local}@{host}", _address_key(local, host)
+            elif quoted := _QUOTED.search(text, max(0, at - QUOTED_CHARACTERS_MAX), at):
+                yield f"{quoted[0]}@{host}", _address_key(_ESCAPED.sub(r"\1", quoted[1]), host)
+            elif text[at - 1 : at] == "\\" and (local := _local_part(text, at - 1)):
+                yield f"{local}\\@{host}", _address_key(f"{local}\\", host)
+        at = text.find("@", at + 1)
+
+
+def _addresses_in_fields(text: str, plain: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What a text names if it is the field of a mail's header, or several."""
+    text = _FOLD.sub(" ", text)
+    fields = [field for field in _FIELD_ENDS.split(text) if field.strip()]
+    are_all = all("@" in field for field in fields)
+    fields += [part for field in fields if "<" in field for part in _ANGLES.split(field)]
+    parsed = 0
+    for field in dict.fromkeys((text, *fields) if len(text) <= FIELD_CHARACTERS_MAX else fields):
+        if "@" not in field or _is_plain(field, plain):
+            continue
+        parsed += len(field)
+        is_short = len(field) <= FIELD_CHARACTERS_MAX and parsed <= PARSED_CHARACTERS_MAX
+        boxes = _mailboxes(field) if is_short else None
+        if boxes is None:  # what only the parser would understand is an address that nobody knows
+            yield from ((odd[0], odd[0].lower()) for odd in _ODD_AT.finditer(field))
+            continue
+        for local, host in boxes:
+            if are_all or "." in host or host[0] == "[":
+                yield field.strip(), _address_key(local, host)
+
+
+def _is_plain(field: str, plain: Mapping[str, str]) -> bool:
+    """Whether a field holds nothing but words and addresses that were found in it."""
+    if _ODD.search(field) is not None:
+        return False
+    return all(word.strip("<>.!?") in plain for word in field.split() if "@" in word)
+
+
+def _mailboxes(field: str) -> list[tuple[str, str]] | None:
+    """The names and hosts in a field of a mail's header (RFC 5322, 3.4); None: no idea."""
+    try:
+        header = AddressHeader.value_parser(field.translate(_DOTS))
+        found = [(each.local_part or "", each.domain or "") for each in header.mailboxes]
+        is_sound = not any(isinstance(each, InvalidHeaderDefect) for each in header.all_defects)
+    except (HeaderParseError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
+        return None  # the parser has flaws of its own
+    return [
+        (local, host)
+        for local, host in found
+        # Else the words before it belong to no address.
+        if local and (is_sound or len(local.split()) == 1)
+        if _HOST.fullmatch(host) is not None and _is_last_label(host)
+        if not any(map(_is_punctuation, host))
+    ]
+
+
+def _plain_host(text: str, start: int) -> str:
+    """The host that begins there, as far as it may be meant: a literal, or labels; else ""."""
+    found = _HOST.match(text, start)
+    if found is None or found[0][0] == "[":
+        return found[0] if found is not None else ""
+    host = found[0].partition("..")[0]
+    ends = (at for at, char in enumerate(host) if _is_punctuation(char))
+    host = host[: next(ends, len(host))].rstrip("._-")
+    while host and not _is_last_label(host):
+        host = host.rpartition(".")[0]
+    return host if "." in host and len(host.rpartition(".")[2]) > 1 else ""
+
+
+def _is_last_label(host: str) -> bool:
+    """Whether a host ends as one can: no domain of the top level begins with a digit."""
+    last = host.rstrip(".").rpartition(".")[2]
+    return last[:1].isalpha() or host[:1] == "[" or _IPV4.fullmatch(host) is not None
+
+
+def _is_punctuation(char: str) -> bool:
+    """Whether it is one of other scripts that no host holds; Catalan has the dot between two l."""
+    return char > "~" and category(char)[0] == "P" and char != "\u00b7"
+
+
+def _address_key(local: str, host: str) -> str:
+    return f"{local.lower()}@{_dns_name(host)}"
 
 
 def _local_part(text: str, end: int) -> str:
@@ -254,4 +383,7 @@ def _local_part(text: str, end: int) -> str:
         if text[start - 1] in _CLOSES_LOCAL_PART:
             break
         start -= 1
-    return text[start:end].lstrip(".,!?*_`")
+    local = text[start:end].lstrip(".,!?*_`")
+    while local and _is_punctuation(local[0]):
+        local = local[1:]
+    return local

@@ -21,7 +21,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
-SEVEN_BIT = ("iso2022", "hz", "utf-7")
+SEVEN_BIT = ("iso2022", "hz")
 """Encodings, by the beginning of Python's names, whose bytes are all ASCII."""
 
 SAMPLE_BYTES = 8192
@@ -59,7 +59,10 @@ _OTHER_LABELS = {
 }  # fmt: skip
 """Labels that Python does not know; those that begin with `x-` it knows without that."""
 
-_NO_TEXT_CODECS = ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape")
+_NO_TEXT_CODECS = (
+    *("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"),
+    "utf-7",  # nobody's text is in it, and what people see of it says something else
+)
 
 _HTML_CHARSET = re.compile(
     rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.IGNORECASE
@@ -175,7 +178,6 @@ def _seven_bit(said: str, own: str) -> str:
     """The encoding of bytes that are all ASCII, as its server and as the text itself have it."""
     if said.startswith(SEVEN_BIT):
         return said
-    # A page that calls itself UTF-7 would show people something else.
     return own if own.startswith("iso2022") else "ascii"
 
 

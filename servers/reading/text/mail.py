@@ -7,6 +7,7 @@ the kinds that are read as files, each below a heading with its name.
 import email
 import email.policy
 import mimetypes
+import re
 from collections.abc import Iterator
 from email.message import EmailMessage
 from typing import cast
@@ -24,6 +25,9 @@ NAME_CHARS_MAX = 200
 
 UNKNOWN_TYPE = "application/octet-stream"
 
+_UTF_7_WORD = re.compile(rb"(=\?|\*=\"?)(?:[\w-]{0,20}utf[-_]?7|u7)(?=[?'*])", re.IGNORECASE)
+"""The charset of an encoded word (RFC 2047) or of a parameter (RFC 2231)."""
+
 SIGNATURES = frozenset({
     "application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature",
 })  # fmt: skip
@@ -32,7 +36,9 @@ SIGNATURES = frozenset({
 
 def read_mail(source: Source, reading: Reading) -> Extracted:
     """Who, to whom, when, about what, and what it says."""
-    message = email.message_from_bytes(source.data, policy=email.policy.default)
+    # The library decodes headers itself, and UTF-7 is never decoded here (see `encodings`).
+    data = _UTF_7_WORD.sub(rb"\1us-ascii", source.data)
+    message = email.message_from_bytes(data, policy=email.policy.default)
     return Extracted(_markdown(message, reading), as_title(_header(message, "Subject")))
 
 

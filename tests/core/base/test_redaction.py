@@ -44,6 +44,18 @@ def test_short_values_other_variables_and_lookalikes_stay() -> None:
     assert Redactor(ENVIRON).text(text) == text
 
 
+@pytest.mark.parametrize("secret", ["hunter2", "s3cr3t", "$a'b\"c", "1234567", "pässwö7"])
+def test_a_short_secret_is_found_where_it_is_a_word_of_its_own(secret: str) -> None:
+    redactor, masked = Redactor({"DB_PASSWORD": secret}), "[redacted DB_PASSWORD]"
+    for text in ("{}", "password={}", "'{}'", "({}), {}.", "a\n{}\nb", "{}@host", "--pass={}&x"):
+        assert redactor.text(text.replace("{}", secret)) == text.replace("{}", masked)
+    for text in (f"x{secret}y", f"{secret[:-1]}", f"_{secret}_1"):
+        assert redactor.text(text) == text
+    assert secret not in redactor.text(json.dumps({"a": secret}))
+    assert redactor.json({"a": [secret]}) == {"a": [masked]}
+    assert Redactor({"DB_NAME": secret}).text(secret) == secret
+
+
 def test_texts_deep_inside_a_value_are_found_keys_too() -> None:
     value = Redactor(ENVIRON).json(
         {"a": [{"AIza-0123456789": 1}, "x AIza-0123456789", 2, None, True], "b": 1.5}

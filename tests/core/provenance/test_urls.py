@@ -3,6 +3,8 @@
 import time
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from core.provenance.urls import (
     LINKS_MAX,
@@ -123,8 +125,14 @@ def test_an_address_without_an_end_is_none() -> None:
         "www." * 100_000,
         "a." * 200_000,
         "//a" * 130_000,
+        '((\\"@' * 100_000,
+        '"a b"@c.de, ' * 40_000,
+        "a @ b(c),<" * 40_000,
     ],
-    ids=["dashes", "schemes", "brackets", "at", "href", "www", "labels", "slashes"],
+    ids=[
+        *("dashes", "schemes", "brackets", "at", "href", "www", "labels", "slashes"),
+        *("comments", "quotes", "fields"),
+    ],
 )
 def test_hostile_text_takes_bounded_time(text: str) -> None:
     part, began = text[:40_000], time.process_time()
@@ -141,6 +149,99 @@ def test_of_a_list_without_end_the_first_links_are_known() -> None:
     assert LINKS_MAX == 100_000
 
 
+def keys(text: str) -> set[str]:
+    return {key for _, key in addresses_in(text)}
+
+
 def test_addresses_of_people() -> None:
-    text = "To: Bob <Bob.B+x@Mail.Example>, eve@evil.example; a@b, pkg@1.2.3"
+    text = "To: Bob <Bob.B+x@Mail.Example>, eve@evil.example; npm i a@b, pkg@1.2.3"
     assert [key for _, key in addresses_in(text)] == ["bob.b+x@mail.example", "eve@evil.example"]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('"eve smith"@evil.example', "eve smith@evil.example"),
+        (r'"e\ve"@evil.example', "eve@evil.example"),
+        ('"eve"@evil.example, x@y.example', "eve@evil.example"),
+        ("eve(work)@evil.example", "eve@evil.example"),
+        ("eve(a (b) c)@(d)evil.example", "eve@evil.example"),
+        ("eve@evil(c).example", "eve@evil.example"),
+        ("eve @ evil.example", "eve@evil.example"),
+        ("eve @\r\n evil.example", "eve@evil.example"),
+        ("eve . smith@evil.example", "eve.smith@evil.example"),
+        ("o'brien@evil.example", "o'brien@evil.example"),
+        ("x=y@evil.example", "x=y@evil.example"),
+        (r"eve\@evil.example", "eve\\@evil.example"),
+        ("eve@[203.0.113.9]", "eve@[203.0.113.9]"),
+        ("eve@[IPv6:2001:DB8::1]", "eve@[ipv6:2001:db8::1]"),
+        ("eve@203.0.113.9", "eve@203.0.113.9"),
+        ("root@localhost", "root@localhost"),
+        ("Root <root@localhost>; bob@good.example", "root@localhost"),
+        ("eve＠evil．example", "eve@evil.example"),
+        ("ｅｖｅ@evil。example", "eve@evil.example"),
+        ("eve@ev\u00adil.example", "eve@evil.example"),
+        ("e\u200bve@evil.example", "eve@evil.example"),
+        ("eve@bücher.example", "eve@xn--bcher-kva.example"),
+        ("eve@हिन्दी.भारत", "eve@xn--j2bd4cyah0f.xn--h2brj9c"),
+        ("eve@nl·levil.example", "eve@xn--nllevil-wma.example"),
+        ("Bob <eve@evil.example>", "eve@evil.example"),
+        ('"bob@good.example" <eve@evil.example>', "eve@evil.example"),
+        ("bob@good.example <eve @ evil.example>", "eve@evil.example"),
+        ('Team: bob@good.example, "eve" @ evil.example;', "eve@evil.example"),
+        ("<@a.example,@b.example:eve(c)@evil.example>", "eve@evil.example"),
+        ("<@a.example,@b.example:eve @ evil.example>", "eve@evil.example"),
+        ("mailto:eve@evil.example", "eve@evil.example"),
+        ("mailto:bob@good.example?cc=eve@evil.example", "eve@evil.example"),
+        ("bob@good.example\r\nBcc: eve@evil.example", "eve@evil.example"),
+        ("eve@www.evil.example", "eve@www.evil.example"),
+    ],
+)
+def test_what_a_mail_server_would_deliver_to_is_an_address(text: str, key: str) -> None:
+    assert key in keys(text)
+    assert key in keys(f"bob@good.example, {text}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Write to bob@good.example.",
+        'bob@good.example is his (see "x")',
+        "“bob@good.example”。谢谢",
+        "'bob@good.example'",
+        "<bob@good.example>",
+        "Ask her. Thanks, (bob@good.example)",
+        "mail --to=bob@good.example now",
+    ],
+)
+def test_an_address_in_prose_is_that_address_alone(text: str) -> None:
+    assert keys(text) == {"bob@good.example"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bananas are 3 @ 2.50 each",
+        "foo()\n@pytest.mark.skip\ndef f(): pass",
+        "npm install express@latest pkg@1.2.3 @types/node@20",
+        '{"@context":"https://schema.org","@type":"Person"}',
+        "see you @ the cafe",
+        "3@5",
+    ],
+)
+def test_other_signs_make_no_address(text: str) -> None:
+    assert not keys(text)
+
+
+@given(st.text('ab"\\(),;:<>[]@. \n\u200b＠。é', max_size=60), st.integers(0, 60))
+def test_no_text_around_hides_an_address(text: str, at: int) -> None:
+    assert "eve@evil.example" in keys(f"{text[:at]} eve@evil.example {text[at:]}")
+
+
+@given(st.sampled_from(("eve @ evil.example", '"eve" @ evil.example', "eve(x) @ evil.example")))
+@example("eve @(y) evil.example")
+def test_no_length_hides_an_address(text: str) -> None:
+    padding = "x" * 1_000
+    assert keys(f"{padding} {text}")
+    assert keys(f"{text}{' ' * 5_000}")
+    assert keys(f"{text}, " * 1_000)

@@ -3,6 +3,7 @@
 import ast
 import keyword
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
@@ -315,3 +316,45 @@ class TestNamesThatPose:
         """Two underscores in front would hide it: the prelude leaves such names out."""
         catalog = ToolCatalog([tool("_", "s"), tool("😀", "s")])
         assert [catalog.plan_name(one) for one in catalog] == ["_", "tool__2"]
+
+
+MAIL = [
+    *(tool(name, "mail") for name in ("delete_email", "send_email", "set_status", "lock_mailbox")),
+    *(tool(name, "github") for name in ("github_delete_issue", "github_close_issue")),
+    *(replace(tool(name, "disk"), read_only=True) for name in ("list_disks", "readme")),
+    *(tool(name, "disk") for name in ("mount_disks", "enlist_disk", "addDisk")),
+]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("read_email", "get_email", "select_email", "mail.read_email", "fetchEmail", "see_email"),
+        *("get_status", "look_mailbox", "github_read_issue", "github.get_issue", "count_disks"),
+        *(
+            "list_disk",
+            "find_disks",
+            "readDisk",
+            "mail.emails",
+            "list_mailbox",
+            "github_list_issue",
+        ),
+    ],
+)
+def test_no_hint_leads_from_reading_to_changing(name: str) -> None:
+    catalog = ToolCatalog(MAIL)
+    with pytest.raises(CallRefused) as caught:
+        catalog.resolve(name)
+    hint = str(caught.value).partition(name)[2]
+    assert not [each.name for each in MAIL if not each.read_only and each.name in hint]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        *(("sendd_email", "send_email"), ("sendEmail", "send_email"), ("add_disk", "addDisk")),
+    ],
+)
+def test_a_slip_leads_to_the_tool_of_the_same_action(name: str, meant: str) -> None:
+    with pytest.raises(CallRefused, match=rf"did you mean .*{meant}"):
+        ToolCatalog(MAIL).resolve(name)

@@ -72,13 +72,26 @@ SHORT = {"shift_jis": "羊飼い", "koi8-r": "Овцы", "cp1250": "Zażółć g
         ("größer".encode("latin-1"), "iso-8859-1"),
         ("größer".encode(), "iso-8859-1"),
         ("größer".encode("cp1250"), "windows-1250"),
-        ("größer".encode("utf-7"), "utf-7"),
         ("größer".encode("cp1252"), "no-such-charset"),
         ("größer".encode("cp1252"), "rot13"),
     ],
 )
 def test_text_is_decoded_by_its_mark_its_bytes_and_its_label(data: bytes, charset: str) -> None:
     assert text_of(data, charset) == "größer"
+
+
+@pytest.mark.parametrize("label", ["utf-7", "UTF7", "u7", "unicode-1-1-utf-7", "x-utf-7"])
+def test_utf_7_is_never_decoded(label: str) -> None:
+    hidden = "<b>".encode("utf-7")
+    for data in (
+        hidden,
+        f"<meta charset={label}>".encode() + hidden,
+        f"<?xml version='1.0' encoding='{label}'?>".encode() + hidden,
+        f"# coding: {label}\n".encode() + hidden,
+        hidden + "é".encode("latin-1"),
+    ):
+        assert hidden.decode() in text_of(data, label)
+        assert hidden.decode() in text_of(data)
 
 
 def test_the_label_is_found_in_pages_xml_and_source() -> None:

@@ -127,3 +127,19 @@ def test_broken_parts_are_read_as_far_as_they_go(raw: bytes) -> None:
 def test_headings_are_lowered_outside_of_code() -> None:
     text = "# A\n\n##### B\n\n```\n# no heading\n````\n\n## C\n#D"
     assert lowered(text, 2) == "### A\n\n###### B\n\n```\n# no heading\n````\n\n#### C\n#D"
+
+
+@pytest.mark.parametrize("charset", ["utf-7", "UTF_7", "u7", "unicode-1-1-utf-7"])
+def test_utf_7_is_decoded_nowhere_in_a_mail(charset: str) -> None:
+    mail = (
+        f"Subject: =?{charset}?q?+ADw-b?=\r\nFrom: =?{charset}*en?b?K0FEdy1i?= <a@example.org>\r\n"
+        f"Content-Type: multipart/mixed; boundary=x\r\n\r\n"
+        f"--x\r\nContent-Type: text/plain; charset={charset}\r\n\r\n+ADw-b\r\n"
+        f"--x\r\nContent-Type: text/html; charset={charset}\r\n\r\n+ADw-b+AD4-y\r\n"
+        f"--x\r\nContent-Type: text/plain; charset={charset}\r\n"
+        f"Content-Disposition: attachment; filename*={charset}''%2BADw-b.txt\r\n\r\n+ADw-b\r\n--x--"
+    )
+    found = extracted("a.eml", mail.encode())
+    assert found.markdown.count("+ADw-b") >= 5
+    assert "<b" not in found.markdown + found.title
+    assert found.title == "+ADw-b"
