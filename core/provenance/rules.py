@@ -26,7 +26,7 @@ from core.base.frozen import frozen
 from core.base.text import lazy_pattern
 from core.provenance import paths
 from core.provenance.arguments import ArgumentText
-from core.provenance.urls import host_key, parse_url
+from core.provenance.urls import address_key, host_key, parse_url
 from core.values import Json
 
 RULE_CHARACTERS_MAX: Final = 4_096
@@ -283,7 +283,7 @@ def _matches_host(pattern: str, authority: str) -> bool:
 def _matches_addresses(pattern: str, value: str) -> bool:
     """Whether a text is nothing but plain addresses, and each matches."""
     wanted, _, domain = unicodedata.normalize("NFKC", pattern).lower().rpartition("@")
-    domain = domain if {*domain} & _WILD else host_key(domain)
+    domain = domain if {*domain} & _WILD else address_key("", domain)[1:]
     keys = [key.rpartition("@") for key in plain_addresses(value)]
     return bool(keys) and all(
         fnmatch.fnmatchcase(local, wanted) and fnmatch.fnmatchcase(host, domain)
@@ -304,7 +304,7 @@ def plain_addresses(text: str) -> list[str]:
         if found is None:
             return []
         local, _, host = (found[1] or found[2]).rpartition("@")
-        keys.append(f"{local.lower()}@{host_key(host)}")
+        keys.append(address_key(local, host))
         at = found.end()
     return keys
 

@@ -295,11 +295,11 @@ def _plain_addresses(text: str) -> Iterator[tuple[str, str]]:
     while at >= 0:
         if host := _plain_host(text, at + 1):
             if local := _local_part(text, at):
-                yield f"{local}@{host}", _address_key(local, host)
+                yield f"{local}@{host}", address_key(local, host)
             elif quoted := _QUOTED.search(text, max(0, at - QUOTED_CHARACTERS_MAX), at):
-                yield f"{quoted[0]}@{host}", _address_key(_ESCAPED.sub(r"\1", quoted[1]), host)
+                yield f"{quoted[0]}@{host}", address_key(_ESCAPED.sub(r"\1", quoted[1]), host)
             elif text[at - 1 : at] == "\\" and (local := _local_part(text, at - 1)):
-                yield f"{local}\\@{host}", _address_key(f"{local}\\", host)
+                yield f"{local}\\@{host}", address_key(f"{local}\\", host)
         at = text.find("@", at + 1)
 
 
@@ -321,7 +321,7 @@ def _addresses_in_fields(text: str, plain: Mapping[str, str]) -> Iterator[tuple[
             continue
         for local, host in boxes:
             if are_all or "." in host or host[0] == "[":
-                yield field.strip(), _address_key(local, host)
+                yield field.strip(), address_key(local, host)
 
 
 def _is_plain(field: str, plain: Mapping[str, str]) -> bool:
@@ -373,7 +373,8 @@ def _is_punctuation(char: str) -> bool:
     return char > "~" and category(char)[0] == "P" and char != "\u00b7"
 
 
-def _address_key(local: str, host: str) -> str:
+def address_key(local: str, host: str) -> str:
+    """An e-mail address in the form for comparisons."""
     return f"{local.lower()}@{_dns_name(host)}"
 
 
