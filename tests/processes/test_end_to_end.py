@@ -195,7 +195,7 @@ def test_exit_3_with_an_explanation_when_the_offline_planner_does_not_understand
     bare = str(write_profile(tmp_path))
     done = agent(tmp_path, "--profile", bare, "write a poem about the sea")
     assert (done.code, done.out) == (3, "")
-    assert "does not understand" in done.err
+    assert "No model is connected; without one I do sums" in done.err
     assert "Connect a model for it" in done.err
 
 

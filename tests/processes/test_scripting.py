@@ -93,7 +93,7 @@ def test_a_tool_that_fails_is_in_the_stream_and_the_run_goes_on(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("options", "code", "status", "told"),
     [
-        (["--model", "offline", "qwxz frobnicate"], 3, "no_answer", "does not understand"),
+        (["--model", "offline", "qwxz frobnicate"], 3, "no_answer", "No model is connected"),
         (["--model", "nope", "add 5 and 7"], 2, "failed", "there is no model 'nope'"),
         (["--max-tokens", "few", "add 5 and 7"], 2, "failed", "is no whole number"),
         (["--profile", "nowhere.yaml", "add 5 and 7"], 2, "failed", "nowhere.yaml"),
@@ -469,5 +469,5 @@ class TestALoneWord:
         env = environment(tmp_path, OPENAI_API_KEY="sk-0123456789")
         assert agent(tmp_path, *options, "frobnicate", env=env).code == 1
         terminal = self.at_a_terminal(tmp_path, *options[:2], "--model", "offline", "frobnicate")
-        terminal.expect_exact("does not understand")
+        terminal.expect_exact("No model is connected")
         assert terminal.wait() == 3

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from config.servers import ServerSpec
-from core.base.text import clause
+from core.base.text import clause, shorten
 from core.dispatch.prespawn import may_be_meant
 from core.ports import (
     DecisionInputs,
@@ -54,7 +54,16 @@ from modules.models.offline.quotes.documents import (
     write_document_plan,
     write_listing_plan,
 )
-from modules.models.offline.refusal import Decided, Exhausted, Refusal, Unsure, explain, quoted
+from modules.models.offline.refusal import (
+    Beyond,
+    Decided,
+    Exhausted,
+    NoNumber,
+    Refusal,
+    Unsure,
+    explain,
+    quoted,
+)
 from modules.models.offline.tools.pieces import pieces_of
 from modules.models.offline.tools.plans import candidates_for, write_other_plan, write_tool_plan
 from modules.models.offline.tools.ranking import terms
@@ -67,6 +76,9 @@ from modules.models.offline.web.plans import (
 
 MAX_ENTITIES = 20
 """How many entities a perception lists."""
+
+NEAR_LETTERS = 4
+"""A shorter word says too little of what a request is about."""
 
 OPEN_QUESTION = "ask"
 """The intent of a question after a fact that names no documents: any source may answer it."""
@@ -250,10 +262,22 @@ def _plan_request(inputs: DecisionInputs, number: float | None) -> str:
         if isinstance(refusal, Decided):
             check_web_request(inputs.user_input, inputs.tools)
             raise
-        if (source := _plan_for_tools(inputs)) is None:
+        if (source := _plan_for_tools(inputs)) is not None:
+            return source
+        if not isinstance(refusal, NoNumber) or any(map(str.isdigit, inputs.user_input)):
             raise refusal from None
-        return source
+        raise Beyond(_nearest(inputs)) from None
     return write_plan(question, inputs)
+
+
+def _nearest(inputs: DecisionInputs) -> str:
+    """What comes nearest to a request that nothing here answers; "" where nothing is near."""
+    found = inputs.tools.search(inputs.user_input, 1)
+    words = {word for word in terms(inputs.user_input) if len(word) >= NEAR_LETTERS}
+    if not found or not words & terms(f"{found[0].name} {found[0].description}"):
+        return ""
+    tool = found[0]
+    return f"the nearest is the tool {tool.qualified_name}: {shorten(tool.description, 100)}"
 
 
 def _recalled_or_web(inputs: DecisionInputs) -> str | None:

@@ -12,6 +12,11 @@ CONNECT: Final = (
     "ask for `help`"
 )
 
+ABLE: Final = (
+    "No model is connected; without one I do sums, units, dates, texts, your documents and tools "
+    "by name."
+)
+
 MEND: Final = "Put that right and ask again: the offline planner knows no other way to do it."
 
 UNSURE: Final = (
@@ -31,6 +36,14 @@ class Refusal(Exception):
         super().__init__(reason)
         self.reason = reason
         self.advice = advice
+
+
+class NoNumber(Refusal):
+    """A word stands where arithmetic has a number, as in a request that is no arithmetic."""
+
+
+class Beyond(Refusal):
+    """The request asks for something of another kind; `reason` is the nearest thing it can do."""
 
 
 class Decided(Refusal):
@@ -61,6 +74,9 @@ def explain(refusal: Refusal) -> str:
     """
     if isinstance(refusal, Unsure):
         return f"{UNSURE}\n{_in_lines(refusal.reason)}\n{CONNECT_TO_READ}"
+    if isinstance(refusal, Beyond):
+        nearest = f"{sentence(one_line(refusal.reason))}\n" if refusal.reason else ""
+        return f"{ABLE}\n{nearest}{CONNECT}"
     reason = sentence(one_line(refusal.reason))
     connect = MEND if isinstance(refusal, Exhausted) else CONNECT
     return f"No answer: {reason}\n{refusal.advice or connect}"

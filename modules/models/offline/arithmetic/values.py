@@ -4,7 +4,7 @@ from typing import Final
 
 from modules.models.offline.arithmetic import vocabulary as words
 from modules.models.offline.arithmetic.lists import ListReader, is_raised
-from modules.models.offline.arithmetic.tokens import FRACTIONS, Kind, number_value
+from modules.models.offline.arithmetic.tokens import FRACTIONS, NUMBER_WANTED, Kind, number_value
 from modules.models.offline.arithmetic.tree import (
     Apply,
     Constant,
@@ -77,7 +77,7 @@ class ValueReader(ListReader):
         if self.at("value", "result", "answer") and self.at("of", "to", ahead=1):
             self.position += 2
             return self.primary()
-        raise self.misfit("where a number is expected")
+        raise self.misfit(NUMBER_WANTED)
 
     def _behind_article(self) -> Node:
         if self.previous.text == "the" and self.at_word(*words.SEVERAL):

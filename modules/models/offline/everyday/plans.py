@@ -42,7 +42,28 @@ def write_everyday_plan(inputs: DecisionInputs) -> str | None:
     if lines is not None:
         return whole_plan([*filled(lines, {}), AS_IT_IS])
     found = first_match(_RULES, text) or first_match(_RULES, asked)
+    for told in _told_before(text) if found is None else ():
+        found = found or first_match(_RULES, told)
     return None if found is None else whole_plan([*filled(found[0].lines, found[1]), AS_IT_IS])
+
+
+_BEFORE: Final = lazy_pattern(r"(?P<task>[^:\"'`]{3,80}[^\W\d_]):\s+(?P<what>\S.*)", re.DOTALL)
+_POINTER: Final = lazy_pattern(
+    r"\b(?:these|those|this|the following|the)(?P<noun> [^\W\d_]+)?(?=\s|$)", re.IGNORECASE
+)
+
+
+def _told_before(text: str) -> Iterator[str]:
+    """The request "sort these words: b, a" with what stands behind the colon in its place."""
+    if (found := _BEFORE.fullmatch(text)) is None:
+        return
+    task, what = found["task"], found["what"]
+    if (pointer := _POINTER.search(task)) is None:
+        yield f"{task} {what}"
+        return
+    before = task[: pointer.start()]
+    yield f"{before}{what}{task[pointer.end() :]}"
+    yield f"{before}{what}{pointer['noun'] or ''}{task[pointer.end() :]}"
 
 
 # Files of a connected server: "read FILE", "list the files in FOLDER".

@@ -122,7 +122,7 @@ def _text(text: str) -> str | None:
     quotes = sum(piece.kind == "quoted" for piece in pieces_of(bare))
     if _is_quoted(bare):
         return _word(bare) if quotes < 2 else None
-    if _FILE.search(bare) or _THING.match(bare) or quotes:
+    if _FILE.search(bare) or _THING.match(bare) or quotes or _TELLS.search(bare):
         return None
     is_more = " " in bare and (asks_more(bare) or _MORE.search(bare))
     return None if is_more else _word(bare)
@@ -146,7 +146,7 @@ def _numbers(text: str) -> str | None:
 
 
 def _list(text: str) -> str | None:
-    if _MORE_OF_LIST.search(text):
+    if _MORE_OF_LIST.search(text) or _TELLS.search(text):
         return None
     items = [_unquoted(item) for item in _items(text)]
     return literal([*items]) if 1 < len(items) <= MAX_ITEMS else None
@@ -164,6 +164,9 @@ def _is_quoted(text: str) -> bool:
 def _unquoted(text: str) -> str:
     return text[1:-1] if _is_quoted(text) else text
 
+
+_TELLS: Final = lazy_pattern(r"[^\W\d_]:\s")
+"""Words before a colon tell what to do with what stands behind it: they are no part of it."""
 
 _FILE: Final = lazy_pattern(r"[/\\~]|\w\.\w")
 _THING: Final = lazy_pattern(

@@ -124,6 +124,29 @@ async def test_a_word_or_a_text_in_quotes_is_taken_as_it_is(request_text: str, a
     assert (await Bench().run(request_text)).answer == answer
 
 
+@pytest.mark.parametrize(
+    ("request_text", "answer"),
+    [
+        ("sort these alphabetically: pear, apple", "apple, pear"),
+        ("sort these words alphabetically: pear, apple, fig", "apple, fig, pear"),
+        ("sort these numbers: 3, 1, 2", "[1, 2, 3]"),
+        ("sort the list: b, a", "a, b"),
+        ("order the names: Zoe, Al", "Al, Zoe"),
+        ("reverse the following: abc", "cba"),
+        ("uppercase this: hello", "HELLO"),
+        ("how many vowels are in this: banana", "3"),
+        ("count the letters in the word: banana", "6"),
+        ("put these in alphabetical order: b, a", ""),
+        ("join these with dashes: a, b", ""),
+        ("uppercase the names of these: Ann, Bob", ""),
+    ],
+)
+async def test_words_before_a_colon_are_never_taken_for_data(
+    request_text: str, answer: str
+) -> None:
+    assert (await Bench().run(request_text)).answer == answer
+
+
 def shifted(days: int) -> Callable[[date], str]:
     """What the answer is on a day, if it is that day's date or another `days` later."""
 

@@ -145,13 +145,13 @@ ANSWERED: list[tuple[str, str, list[str]]] = [
 ]
 
 REFUSED: list[tuple[str, str]] = [
-    ("write a poem about the sea", '"write"'),
+    ("write a poem about the sea", "No model is connected"),
     ("what is the capital of France?", "searches documents"),
     ("who won the match in 2010?", "searches documents"),
     ("add 5 and banana", "banana"),
     ("what is the meaning of life?", "searches documents"),
     ("3 apples and 4 pears", '"apples"'),
-    ("delete all my files", '"delete"'),
+    ("delete all my files", "No model is connected"),
     ("5 +", "ends"),
     ("(2 + 3", '")"'),
     ("sum", "ends"),
