@@ -146,9 +146,14 @@ async def _asked(dialogue: Dialogue, fields: Sequence[FormField], before: JsonOb
 
 
 async def typed(
-    dialogue: Dialogue, prompt: str, read: Callable[[str], Meant], *, hidden: bool = False
+    dialogue: Dialogue,
+    prompt: str,
+    read: Callable[[str], Meant],
+    *,
+    hidden: bool = False,
+    begun: str = "",
 ) -> Meant:
-    """What `read` makes of a line; it says why of those that will not do.
+    """What `read` makes of a line, `begun` for the user; it says why of those that will not do.
 
     Raises:
         Declined, Cancelled: `read` does, nobody answers, or too many would not do.
@@ -156,7 +161,7 @@ async def typed(
     for _ in range(ATTEMPTS_MAX):
         dialogue.write(prompt)
         try:
-            return read(await dialogue.read_line(hidden=hidden))
+            return read(await dialogue.read_line(hidden=hidden, begun=begun))
         except Unfit as error:
             dialogue.write(f"  {error}\n")
     dialogue.write(GIVEN_UP)
