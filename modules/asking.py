@@ -53,12 +53,12 @@ def fitting(question: Question, answer: Answer) -> Answer:
     elif question.options and answer.text not in question.options:
         word = answer.text.strip().lower()
         meant = "yes" if word in YES else "no" if word in ("n", "no") else word
-        if meant not in question.options:
+        if meant not in question.options and question.kind != "part":  # whose no has words, too
             known = ", ".join(question.options)
             raise UsageError(
                 f"{shorten(answer.text, 80)!r} is no answer; 'text' is one of: {known}"
             )
-        return replace(answer, text=meant)
+        return replace(answer, text=meant) if meant in question.options else answer
     return answer
 
 

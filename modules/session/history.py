@@ -116,6 +116,8 @@ def leave_kept(
         told: JsonObject = {"tool": tool, "holds": answer.holds}
         for name, text in said.items():
             told[name] = one_line(redactor.text(text), LEAVE_CHARACTERS_MAX)
+        if answer.only is not None:
+            told["calls"] = [number + 1 for number in sorted(answer.only)]
         verb = "did not allow" if answer.holds == "no" else "allowed"
         with suppress(StorageError):
             text = f"The user {verb} {tool}"

@@ -6,17 +6,15 @@ from contextlib import contextmanager
 
 import pytest
 
-from core.asking import Answer, Question
+from core.asking import Answer, AskedCall, LeaveQuestion, Question, ShownValue
 from core.base.redaction import Redactor
 from core.dispatch.hooks import QUESTIONS_PER_RUN, ToolChange
 from core.errors import UsageError
-from core.mcp.hooks import Question, Reply
-from core.provenance.checks import Doubt
-from core.provenance.guard import Leave
-from core.provenance.permissions import Permission
+from core.mcp import hooks
+from core.mcp.hooks import Reply
 from core.team.graph import Subtask
 from core.values import Json, JsonObject
-from modules.asking import DETAIL_CHARACTERS_MAX, Asker
+from modules.asking import ATTEMPTS_MAX, DETAIL_CHARACTERS_MAX, Asker, fitting
 from modules.team.needs import Wanted
 
 OURS = "s3cr3t-of-mine"
@@ -53,13 +51,13 @@ class Person:
         self.told.append(text)
 
 
-def form(required: tuple[str, ...] = (), **fields: Json) -> Question:
+def form(required: tuple[str, ...] = (), **fields: Json) -> hooks.Question:
     schema: JsonObject = {
         "type": "object",
         "properties": fields,
         "required": [*required],
     }
-    return Question("booking", "Well?", schema)
+    return hooks.Question("booking", "Well?", schema)
 
 
 AGE: JsonObject = {"type": "integer", "minimum": 1}
@@ -78,14 +76,14 @@ async def test_a_form_is_put_as_it_is_and_its_values_go_back() -> None:
     "question",
     [
         form(password={"type": "string", "title": OURS}),
-        Question("booking", "Go", url=f"https://x.example/?key={OURS}"),
+        hooks.Question("booking", "Go", url=f"https://x.example/?key={OURS}"),
         form(odd={"type": "object"}),
-        Question("booking", "Well?", {"properties": {f"f{n}": {} for n in range(51)}}),
+        hooks.Question("booking", "Well?", {"properties": {f"f{n}": {} for n in range(51)}}),
         form(long={"type": "string", "title": "x" * DETAIL_CHARACTERS_MAX}),
     ],
 )
 async def test_what_holds_our_secrets_or_is_no_form_or_too_long_is_never_put(
-    question: Question,
+    question: hooks.Question,
 ) -> None:
     person = Person(Answer())
     assert await person.questions.ask(question) == Reply("decline")
@@ -95,14 +93,16 @@ async def test_what_holds_our_secrets_or_is_no_form_or_too_long_is_never_put(
 async def test_texts_go_out_without_our_secrets() -> None:
     person = Person(Answer(OURS))
     await person.questions.ask_back(f"is {OURS} right?")
-    await person.questions.ask(Question("booking", f"is {OURS} right?"))
+    await person.questions.ask(hooks.Question("booking", f"is {OURS} right?"))
     assert not [question for question in person.asked if OURS in question.text]
 
 
 @pytest.mark.parametrize(("said", "action"), [("done", "accept"), ("no", "decline")])
 async def test_a_page_is_visited_by_the_person(said: str, action: str) -> None:
     person = Person(Answer(said))
-    reply = await person.questions.ask(Question("bank", "Sign in", url="https://bank.example/"))
+    reply = await person.questions.ask(
+        hooks.Question("bank", "Sign in", url="https://bank.example/")
+    )
     assert reply.action == action
     assert person.asked[0].url == "https://bank.example/"
     assert [*person.asked[0].options] == ["done", "no"]
@@ -133,37 +133,32 @@ async def test_servers_ask_so_much_a_request_and_no_more() -> None:
     assert (await person.questions.ask(form(age=AGE))).action == "accept"
 
 
-@pytest.mark.parametrize(
-    ("said", "leave"),
-    [
-        (Answer("once"), Leave("once")),
-        (Answer("always"), Leave("always")),
-        (Answer("no"), Leave("no")),
-        (Answer("write to Ben in her place"), Leave("no", "write to Ben in her place")),
-        (Answer(declined=True), Leave("no")),
-    ],
-)
-async def test_leave_for_a_call(said: Answer, leave: Leave) -> None:
-    person = Person(said)
-    doubts = [Doubt("tool", "mail.send", "mail.send", {"to": "ann@x.example"})]
-    always = [Permission("mail.send", "any", shown="any mail")]
-    assert await person.questions.allow("mail.send", doubts, always) == leave
-    [asked] = person.asked
-    assert (asked.kind, asked.detail) == ("approval", '{"to": "ann@x.example"}')
-    assert "for any mail" in asked.options["always"]
-
-
 async def test_a_call_that_nobody_can_check_by_eye_is_refused_without_a_question() -> None:
     person = Person(Answer("once"))
-    doubt = Doubt("tool", "mail.send", "mail.send", {"text": "x" * DETAIL_CHARACTERS_MAX})
-    assert await person.questions.allow("mail.send", [doubt], []) is None
+    long = ShownValue("text", "x" * DETAIL_CHARACTERS_MAX, "unknown")
+    question = LeaveQuestion((AskedCall("mail.send", (long,), {}),), ("why",), ())
+    assert await person.questions.allow(question) is None
     assert person.asked == []
+
+
+async def test_an_answer_that_does_not_fit_is_told_and_asked_for_so_often_and_no_more() -> None:
+    person = Person(Answer(content={"age": "seven"}))
+    assert await person.questions.ask(form(age=AGE)) == Reply("cancel")
+    assert len({asked.id for asked in person.asked}) == len(person.asked) == ATTEMPTS_MAX
+    first, *others = (asked.text for asked in person.asked)
+    assert "no answer" not in first
+    assert {*others} == {
+        "That was no answer: the value of 'age' does not fit: it is held against "
+        f'{{"type": "integer", "minimum": 1}}.\n{first}'
+    }
 
 
 @pytest.mark.parametrize(
     ("said", "text"),
     [
         (Answer(" yes "), "yes"),
+        (Answer("y"), "yes"),
+        (Answer("not before noon"), "not before noon"),
         (Answer(declined=True), ""),
         (None, None),
     ],
@@ -196,7 +191,7 @@ def test_an_answer_that_does_not_fit_says_what_would(
     question: Question, answer: Answer, words: str
 ) -> None:
     with pytest.raises(UsageError, match=words):
-        check_answer(question, answer)
+        fitting(question, answer)
 
 
 @pytest.mark.parametrize(
@@ -211,4 +206,4 @@ def test_an_answer_that_does_not_fit_says_what_would(
     ],
 )
 def test_an_answer_that_fits_goes_through(question: Question, answer: Answer) -> None:
-    check_answer(question, answer)
+    fitting(question, answer)

@@ -54,7 +54,7 @@ def mails(played: Played) -> list[str]:
 def assert_refused(played: Played) -> None:
     told = mails(played)
     assert told, "nobody was talked into it"
-    assert all(f"{EVE} does not come from the user" in each for each in told)
+    assert all("was not called: it may change something" in each for each in told)
 
 
 async def test_a_result_that_gives_orders_makes_no_call(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.asking import Answer, Question
+from core.asking import Answer, AskedCall, Question, ShownValue
 from core.base.redaction import Redactor
 from core.mcp.peer import RpcError, SessionLost
 from core.values import Json, JsonObject
@@ -102,17 +102,30 @@ async def test_a_free_question_is_asked_in_the_chat() -> None:
     assert editor.chat == ["which colour?\n\nthe parts so far"]
 
 
-async def test_hidden_characters_of_a_call_are_shown() -> None:
-    question = Question(
-        "1",
-        "approval",
-        "may it?",
-        '{"path": "a\u202eb"}',
-        {"once": "yes", "no": "no"},
-        tool="files.write_file",
-    )
-    editor = FakeEditor(chosen("once"))
-    assert await editor.questions.put(question) == Answer("once")
-    call = editor.asked[0][1]["toolCall"]
-    assert isinstance(call, dict)
-    assert "\\u202e" in str(call["content"]).replace("\\\\", "\\")
+LEAVE = Question(
+    "1",
+    "approval",
+    "may it?",
+    options={"once": "", "session": "", "always": "", "no": ""},
+    tool="files.write_file",
+    calls=(AskedCall("files.write_file", (ShownValue("path", "a.txt", "unknown"),), {}),),
+    rules=("files.write_file",),
+)
+
+
+async def test_editors_get_a_button_for_each_kind_and_the_chat_for_the_rest() -> None:
+    editor = FakeEditor(chosen("other"))
+    assert await editor.questions.put(LEAVE) == Answer("from the chat")
+    options = editor.asked[0][1]["options"]
+    assert isinstance(options, list)
+    assert [each["optionId"] for each in options if isinstance(each, dict)] == [
+        *("once", "always", "no", "never", "other")
+    ]
+    assert "`always files.write_file`" in editor.chat[0]
+
+
+async def test_who_wants_no_more_questions_about_a_tool_gets_none() -> None:
+    editor = FakeEditor(chosen("never"))
+    assert await editor.questions.put(LEAVE) == Answer("no")
+    assert await editor.questions.put(LEAVE) == Answer("no")
+    assert len(editor.asked) == 1
