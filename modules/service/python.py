@@ -44,7 +44,7 @@ async def opened(
 ) -> AsyncGenerator["PythonAgent"]:
     """An agent, as `modules.app.open_agent` says; its servers start when they are needed."""
     if isinstance(mcp_config, str) or isinstance(approve, str):  # which is a sequence of letters
-        raise UsageError('`mcp_config` and `approve` are lists: approve=["server.tool"], say')
+        raise UsageError('`mcp_config` and `approve` are lists: approve=["server.tool(*)"], say')
     for name in LOGGERS:
         logger = logging.getLogger(name)
         if not logger.handlers:
