@@ -157,6 +157,11 @@ def keys(*meanings: str) -> str:
     return _filled(f"  {' · '.join(meanings)}", "  ", DIM)
 
 
+def complaint(why: str) -> str:
+    """What is said of a line that will not do. Printable words."""
+    return _filled(f"  {why}", "  ")
+
+
 def prompt_line(question: str, default: str) -> str:
     """What stands before the cursor: the question, and in brackets what there is to choose."""
     return " ".join(
