@@ -1,26 +1,30 @@
-"""What a person is asked before a call is sent: the same facts at every door.
+"""What a person is asked while a request is answered: the same facts at every door.
 
-A question tells each call whole, and behind each value where it comes from. Its answer is a yes for
-these calls or some of them, for once or by a rule that is kept, or a no with words for the model.
+A plan asks back, a server wants a form filled in, a call needs leave, a server's tools have
+changed, a part of a graph needs a word: each is a `Question`. A door shows it to its `Person`, and
+gives the `Answer`. Texts in a question may be written by anybody: doors show them as text.
+
+A question for leave tells each call whole, and behind each value where it comes from. Its answer is
+a yes for these calls or some of them, for once or by a rule that is kept, or a no with words for
+the model.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Final, Literal, Protocol, TypeAlias
 
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
+from core.base.text import shorten
+from core.errors import UsageError
+from core.provenance.rules import RuleError, read_rule
 from core.values import Json, JsonObject
 
 Holds: TypeAlias = Literal["no", "once", "session", "always"]
 """For how long a yes holds."""
 
-_YES: Final = frozenset({"y", "yes", "yes please"})
-
-
-def is_yes(text: str) -> bool:
-    """Whether a person who typed this means yes, and nothing beside it."""
-    return " ".join(text.lower().strip(" .!").replace(",", " ").split()) in _YES
+YES: Final = frozenset({"y", "yes"})
+"""What a person types who means yes."""
 
 
 @frozen
@@ -105,6 +109,127 @@ class AskLeave(Protocol):
     async def __call__(self, question: LeaveQuestion) -> Leave | None:
         """The answer; None where nobody is there."""
         ...
+
+
+QuestionKind: TypeAlias = Literal["question", "form", "visit", "approval", "changed_tools", "part"]
+"""A plan's own; a form or a page of a server; leave for calls; tools that changed; a part's."""
+
+
+@frozen
+class Question:
+    """A question to the person whose request is answered.
+
+    Attributes:
+        id: unique; the answer names it.
+        kind: what asks.
+        text: what is asked.
+        detail: what belongs to it: what a part would do, definitions before and after.
+        options: the answers there are, by their values, with words for people; none where the
+            answer is a text or a form.
+        form: JSON Schema of the object that is asked for.
+        url: the page that a server sends the person to; it is not opened by us.
+        default: what stands for no answer.
+        tool: what needs leave, as `server.tool`; empty for other kinds.
+        step: the part of a graph that asks; empty where that is none, or a server asks.
+        calls, why, rules: of the calls that need leave, as `LeaveQuestion` has them.
+    """
+
+    id: str
+    kind: QuestionKind
+    text: str
+    detail: str = ""
+    options: Mapping[str, str] = field(default_factory=dict[str, str])
+    form: JsonObject = field(default_factory=dict[str, Json])
+    url: str | None = None
+    default: str | None = None
+    tool: str = ""
+    step: str = ""
+    calls: tuple[AskedCall, ...] = ()
+    why: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+
+
+@frozen
+class Answer:
+    """What the person said: one of the options or a text, or the values of a form.
+
+    `declined`: the person does not want to answer. To a question for leave, `rule` is one that is
+    kept in place of the question's, and `only` are the numbers of the calls that are allowed, from
+    0; None: all of them.
+    """
+
+    text: str = ""
+    content: JsonObject = field(default_factory=dict[str, Json])
+    declined: bool = False
+    rule: str = ""
+    only: tuple[int, ...] | None = None
+
+
+class Person(Protocol):
+    """Who is asked, through one door."""
+
+    async def __call__(self, question: Question, /) -> Answer | None:
+        """The answer; None where nobody is there, or answers."""
+        ...
+
+
+_HOLDS: Final[Mapping[str, Holds]] = {
+    "": "no",
+    "n": "no",
+    "no": "no",
+    "y": "once",
+    "yes": "once",
+    "once": "once",
+    "session": "session",
+    "always": "always",
+}
+"""What an answer to a question for leave means; other words are those of a no."""
+
+
+def leave_of(question: Question | LeaveQuestion, answer: Answer) -> Leave:
+    """What an answer to a question for leave allows.
+
+    Raises:
+        UsageError: it can't be meant so: no such rule, no such call, a yes and more.
+    """
+    if answer.declined:
+        return Leave("no")
+    said = answer.text.strip()
+    word = said.lower()
+    if (holds := _HOLDS.get(word)) is None and word.partition(" ")[0].rstrip(",.!;:") in YES:
+        meant = shorten(said, 80)
+        raise UsageError(f"{meant!r} is more than a yes; say 'yes' alone, or a no in other words")
+    lasts = holds in ("session", "always")
+    if answer.rule and not lasts:
+        raise UsageError("a rule is kept with 'session' or 'always'; say one of them with it")
+    if lasts and not (answer.rule or question.rules):
+        raise UsageError("these calls are too long for a rule; write one, or say 'once'")
+    if answer.only is not None and (holds in (None, "no") or not answer.only):
+        raise UsageError("some of the calls are allowed with a yes; say it, and name at least one")
+    number = len(question.calls)
+    if any(not 0 <= each < number for each in answer.only or ()):
+        raise UsageError(f"there are {number} calls, numbered from 0")
+    return Leave(
+        holds or "no",
+        said if holds is None else "",
+        edited_rule(question.tool, answer.rule) if answer.rule else "",
+        None if answer.only is None else frozenset(answer.only),
+    )
+
+
+def edited_rule(tool: str, text: str) -> str:
+    """The rule that a person has written for a tool (`server.tool`), in its usual form.
+
+    Raises:
+        UsageError: it is none, or one for another tool.
+    """
+    try:
+        rule = read_rule(text.strip())
+    except RuleError as error:
+        raise UsageError(str(error)) from None
+    if rule.tool not in (tool, tool.partition(".")[2]):
+        raise UsageError(f"the rule is for {shorten(rule.tool, 80)}; write one for {tool}")
+    return str(rule)
 
 
 ORIGINS: Final[Mapping[str, str]] = {

@@ -72,7 +72,7 @@ def open_agent(
         ask: puts questions to a person. Without it nobody is there to be asked.
         session: the id of a session to go on with.
         mcp_config: files of further servers.
-        approve: tools that need no leave.
+        approve: rules for calls that need no leave, as `--approve` takes them.
         files_in: where the paths of files start that requests name (`@notes.md`); None: requests
             read no files.
 

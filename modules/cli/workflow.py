@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from config.settings import WORKFLOWS, SettingsError
-from core.asking import is_yes
+from core.asking import YES
 from core.base.files import folder_locked, read_regular, write_atomically
 from core.base.memory.exchanges import dated_exchanges
 from core.base.text import one_line
@@ -234,7 +234,7 @@ def _confirmed(what: str, rules: Sequence[str], around: Surroundings) -> bool:
         )
         return False
     with suppress(EOFError):
-        return is_yes(typed_answer("Is that right? [y/N] ", around.stderr))
+        return typed_answer("Is that right? [y/N] ", around.stderr).lower() in YES
     return False
 
 

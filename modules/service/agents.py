@@ -17,6 +17,7 @@ from config.schema import AgentProfile
 from config.server_list import ServerList, memory_server_id, secret_values, server_list
 from config.servers import ServerSpec, seen_from
 from config.settings import Places
+from core.asking import Answer, Person, Question
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.dispatch.hooks import DispatcherHooks, ToolChange
@@ -32,18 +33,19 @@ from core.events import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.mcp.hooks import Question, Reply
+from core.mcp import hooks
+from core.mcp.hooks import Reply
 from core.session import MultiMCP
 from core.team.graph import TaskGraph
 from core.tools.catalog import ToolCatalog
 from core.turn import RunOutcome, TextInput
+from modules.asking import Asker
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
 from modules.planning.answer_schema import AnswerSchema
 from modules.planning.demands import Demands
 from modules.planning.guidance.guide import Guide
 from modules.sandbox import Sandbox, limits_of
-from modules.service.questions import PersonAnswer, PersonQuestion, PersonQuestions, PutQuestion
 from modules.session.brought import NOTHING_BROUGHT, Brought
 from modules.team.entry import TeamEntry
 from modules.trace.telemetry import Telemetry
@@ -150,7 +152,7 @@ class Agent:
         )
         self.calls = itertools.count(1)
         self.on_tools: Callable[[str], Awaitable[None]] | None = None
-        self._callers: list[tuple[int, str, PersonQuestions | None]] = []
+        self._callers: list[tuple[int, str, Asker | None]] = []
         self._conversations: list[AgentConversation] = []
         self._model: ModelManager | None = None
         self._stack = AsyncExitStack()
@@ -194,7 +196,7 @@ class Agent:
         return len(self._running)
 
     def conversation(
-        self, session_id: str | None = None, put_question: PutQuestion | None = None
+        self, session_id: str | None = None, put_question: Person | None = None
     ) -> "AgentConversation":
         """A conversation that goes on with a session or begins one; who got it closes it.
 
@@ -206,7 +208,7 @@ class Agent:
         return AgentConversation(self, self.setting, session_id, put_question)
 
     def unkept_conversation(
-        self, put_question: PutQuestion | None = None, schema: AnswerSchema | None = None
+        self, put_question: Person | None = None, schema: AnswerSchema | None = None
     ) -> "AgentConversation":
         """A conversation of which nothing is kept, and which knows nothing of other sessions.
 
@@ -228,7 +230,7 @@ class Agent:
         self._conversations.append(conversation)
 
     @contextmanager
-    def calling(self, server: str, questions: PersonQuestions | None) -> Generator[None]:
+    def calling(self, server: str, questions: Asker | None) -> Generator[None]:
         """Within the `with`, somebody calls the server beside all conversations.
 
         What the server asks meanwhile is asked by `questions`.
@@ -268,7 +270,7 @@ class Agent:
         if self.on_tools is not None:
             await self.on_tools(server)
 
-    async def _ask(self, question: Question) -> Reply:
+    async def _ask(self, question: hooks.Question) -> Reply:
         asked = self._working_with(question.server)
         return Reply("decline") if asked is None else await asked.ask(question)
 
@@ -276,13 +278,13 @@ class Agent:
         asked = self._working_with(changes[0].server) if changes else None
         return False if asked is None else await asked.approve(changes)
 
-    def _working_with(self, server: str) -> PersonQuestions | None:
+    def _working_with(self, server: str) -> Asker | None:
         """Who asked for what the server does just now: of several, the one that called it last.
 
         MCP over stdio does not say which call a question belongs to; all are of one user. While a
         server starts, no call of it is open: it is taken to start for the newest request.
         """
-        asked: dict[int, PersonQuestions | None] = {
+        asked: dict[int, Asker | None] = {
             at: questions for at, name, questions in self._callers if name == server
         }
         asked |= {each.last_call_of(server): each.questions for each in self._conversations}
@@ -307,7 +309,7 @@ class AgentConversation:
         agent: Agent,
         setting: AgentSetting,
         session_id: str | None,
-        put_question: PutQuestion | None,
+        put_question: Person | None,
         demands: Demands | None = None,
     ) -> None:
         sandbox = agent.sandbox.share()  # an open question stops the clock of its own request
@@ -323,7 +325,7 @@ class AgentConversation:
         asked = None
         if put_question is not None:
             bounds = sandbox.standing_still, profile.team.ask_seconds, self._notice
-            asked = PersonQuestions(self._put, setting.redactor, *bounds)
+            asked = Asker(self._put, setting.redactor, *bounds)
         self.questions = asked
         self.conversation = Conversation(
             profile,
@@ -458,7 +460,7 @@ class AgentConversation:
         is_on = self.conversation.profile.memory.memory_service
         return not is_on or await asyncio.to_thread(memory.path.exists)
 
-    async def _put(self, question: PersonQuestion) -> PersonAnswer | None:
+    async def _put(self, question: Question) -> Answer | None:
         return None if self.put_question is None else await self.put_question(question)
 
     async def _notice(self, text: str) -> None:

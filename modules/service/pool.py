@@ -19,12 +19,12 @@ from typing import Final, Self, TypeAlias
 
 from config.schema import AgentProfile, load_profile
 from config.settings import Places, SettingsError
+from core.asking import Answer, Person, Question
 from core.base.clock import Clock
 from core.base.frozen import frozen
 from core.base.text import did_you_mean, near_names
 from core.errors import UsageError
 from modules.service.agents import Agent, AgentConversation, AgentSetting
-from modules.service.questions import PersonAnswer, PersonQuestion, PutQuestion
 
 USERS_FOLDER: Final = "users"
 
@@ -271,7 +271,7 @@ class AgentPool:
         user: User,
         profile: str,
         session_id: str | None,
-        put_question: PutQuestion,
+        put_question: Person,
     ) -> AsyncGenerator[AgentConversation]:
         """A conversation of the user's for one request; a new one without `session_id`.
 
@@ -399,7 +399,7 @@ async def _put_back(kept: _Kept, conversation: AgentConversation) -> None:
             log.exception("a conversation did not end well")
 
 
-async def _nobody(question: PersonQuestion) -> PersonAnswer | None:
+async def _nobody(question: Question) -> Answer | None:
     """Between two requests nobody is there to be asked."""
 
 

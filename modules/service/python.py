@@ -15,19 +15,19 @@ from typing import Final, TypeAlias
 from config.dotenv import with_env_file
 from config.schema import AgentProfile, load_profile
 from config.settings import HOME_VARIABLE, find_places
+from core.asking import Answer, Person, Question
 from core.base.redaction import Redactor
 from core.errors import UsageError
 from core.events import Emit, Event, EventChannel
 from core.turn import RunOutcome, TextInput
 from modules.planning.guidance.guide import Guide
 from modules.service.agents import Agent, AgentConversation, AgentSetting
-from modules.service.questions import PersonAnswer, PersonQuestion, PutQuestion
 from modules.session.request import STDIN_BYTES_MAX, clean_request
 
 LOGGERS: Final = ("config", "core", "modules")
 """Where we log; without a handler, Python would print warnings to stderr."""
 
-AskPerson: TypeAlias = Callable[[PersonQuestion], Awaitable[PersonAnswer | str | None]]
+AskPerson: TypeAlias = Callable[[Question], Awaitable[Answer | str | None]]
 """Puts a question to the person: gives an answer, or the text of one; None if there is none."""
 
 
@@ -45,7 +45,7 @@ async def opened(
 ) -> AsyncGenerator["PythonAgent"]:
     """An agent, as `modules.app.open_agent` says; its servers start when they are needed."""
     if isinstance(mcp_config, str) or isinstance(approve, str):  # which is a sequence of letters
-        raise UsageError('`mcp_config` and `approve` are lists: approve=["server.tool"], say')
+        raise UsageError('`mcp_config` and `approve` are lists: approve=["server.tool(*)"], say')
     for name in LOGGERS:
         logger = logging.getLogger(name)
         if not logger.handlers:
@@ -76,7 +76,7 @@ async def opened(
 
     agent = await asyncio.to_thread(made)
     async with agent:
-        conversation = agent.conversation(session, None if ask is None else _putting(ask))
+        conversation = agent.conversation(session, None if ask is None else person_of(ask))
         answering = PythonAgent(conversation)
         try:
             yield answering
@@ -84,10 +84,12 @@ async def opened(
             answering.close()
 
 
-def _putting(ask: AskPerson) -> PutQuestion:
-    async def put(question: PersonQuestion) -> PersonAnswer | None:
+def person_of(ask: AskPerson) -> Person:
+    """The person whom a program asks by this function."""
+
+    async def put(question: Question) -> Answer | None:
         answer = await ask(question)
-        return PersonAnswer(answer) if isinstance(answer, str) else answer
+        return Answer(answer) if isinstance(answer, str) else answer
 
     return put
 

@@ -123,6 +123,8 @@ def leave_kept(
             told[RULES] = [redactor.text(rule) for rule in rules]
         for name, text in said.items():
             told[name] = one_line(redactor.text(text), LEAVE_CHARACTERS_MAX)
+        if answer.only is not None:
+            told["calls"] = [number + 1 for number in sorted(answer.only)]
         verb = "did not allow" if answer.holds == "no" else "allowed"
         with suppress(StorageError):
             text = f"The user {verb} {tool}"

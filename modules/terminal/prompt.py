@@ -80,8 +80,12 @@ async def prompt_aside(stdin: TextIO) -> AsyncGenerator[None]:
                 clear_typeahead(keyboard)
 
 
-async def typed_line(stdin: TextIO, stderr: TextIO, prompt: str, *, hidden: bool = False) -> str:
+async def typed_line(
+    stdin: TextIO, stderr: TextIO, prompt: str, *, hidden: bool = False, begun: str = ""
+) -> str:
     """A line, without its end; a `hidden` one does not show while it is typed.
+
+    `begun` stands in it to be changed; on a dumb terminal nothing does.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -97,7 +101,7 @@ async def typed_line(stdin: TextIO, stderr: TextIO, prompt: str, *, hidden: bool
         history=InMemoryHistory(),
         enable_suspend=True,
     )
-    return await session.prompt_async(prompt, handle_sigint=False)
+    return await session.prompt_async(prompt, default=begun, handle_sigint=False)
 
 
 class _Hidden(Processor):

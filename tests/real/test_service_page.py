@@ -155,7 +155,8 @@ def test_what_a_run_and_the_conversation_have_used_is_told_also_after_a_reload(
 def test_a_run_is_seen_and_answered_in_every_tab_and_goes_on_over_reload_and_lost_connection(
     found: Found,
 ) -> None:
-    assert "gate.hold" in found["approval"]
+    for told in ("gate.hold", "From", "You are asked because", "The rule that is kept"):
+        assert told in found["approval"]
     assert "request" in found["told_busy"], "in words: which ones depends on who looked first"
     assert found["not_lost"] == "me too"
     assert any("hold" in row for row in found["before"])

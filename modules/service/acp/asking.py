@@ -6,22 +6,22 @@ the turn as text, and the next prompt is the answer. Forms of servers need an ed
 
 import asyncio
 import itertools
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from core.asking import Answer, Question
 from core.base.redaction import Redactor
 from core.base.text import one_line, with_hidden_shown
 from core.mcp.peer import RpcError, Unanswered
 from core.provenance.known import ProvenancePolicy
 from core.tools.json_schema import as_object
 from core.values import Json, JsonObject
+from modules.asking import TEXT_CHARACTERS_MAX, calls_text
 from modules.planning.guidance.project import GuidanceText
 from modules.service.acp.calls import TITLE_CHARACTERS, call_told, text_content
 from modules.service.acp.door import Editor
 from modules.service.acp.updates import RunUpdates
-from modules.service.questions import TEXT_CHARACTERS_MAX, PersonAnswer, PersonQuestion
 from modules.terminal.asking.file_changes import file_change
 
 AskInChat: TypeAlias = Callable[[str], Awaitable[str | None]]
@@ -31,6 +31,9 @@ OptionKind: TypeAlias = Literal["allow_once", "allow_always", "reject_once", "re
 
 NEVER: Final = "never"
 """A no that holds for the tool as long as the session is open."""
+
+OTHER: Final = "other"
+"""An answer that no button is for."""
 
 _KINDS: Final[Mapping[str, OptionKind]] = {
     "once": "allow_once",
@@ -45,7 +48,7 @@ _KINDS: Final[Mapping[str, OptionKind]] = {
 
 
 class EditorQuestions:
-    """Puts the questions of one session's runs (`modules.service.questions.PutQuestion`).
+    """Puts the questions of one session's runs (`modules.asking.Person`).
 
     Attributes:
         policy: says which files may be read, to show how a call would change them.
@@ -71,17 +74,17 @@ class EditorQuestions:
         self._numbers = itertools.count(1)
         self.policy = ProvenancePolicy()
 
-    async def put(self, question: PersonQuestion) -> PersonAnswer | None:
+    async def put(self, question: Question) -> Answer | None:
         """The user's answer to a question of a run; None where there is none."""
         if question.tool in self._refused:
-            return PersonAnswer("no")
+            return Answer("no")
         if question.options:
             return await self._choose(question)
         if question.kind == "form":
             return await self._fill_in(question) if self._editor.has_forms else None
         text = "\n\n".join(filter(None, (question.text, question.detail)))
         said = await self._ask_in_chat(text)
-        return None if said is None else PersonAnswer(said)
+        return None if said is None else Answer(said)
 
     async def trust(self, text: GuidanceText) -> bool | None:
         """Whether a text of the project may reach a model (`guide.Confirm`); None: no answer."""
@@ -99,12 +102,16 @@ class EditorQuestions:
         chosen = await self._permission(shown, options)
         return None if chosen is None else chosen == "trust"
 
-    async def _choose(self, question: PersonQuestion) -> PersonAnswer | None:
+    async def _choose(self, question: Question) -> Answer | None:
         options = dict(question.options)
-        if question.tool:
+        if question.kind == "approval":
             shown = await asyncio.to_thread(self._call_shown, question)
-            options.pop("session", None)  # editors with a key for each kind have one "always"
+            # editors have a key for each kind: what is rarer than these is said in the chat
+            options.pop("session", None)
+            if not question.rules:
+                options.pop("always", None)
             options[NEVER] = "no, and no more questions about this tool in this session"
+            options[OTHER] = "something else, which you say in the chat"
         else:
             told = filter(None, (question.text, question.url, question.detail))
             content: list[Json] = [text_content(with_hidden_shown(each)) for each in told]
@@ -113,19 +120,22 @@ class EditorQuestions:
         chosen = await self._permission(shown, options, question.tool)
         if chosen == NEVER:
             self._refused.add(question.tool)
-            return PersonAnswer("no")
-        return None if chosen is None else PersonAnswer(chosen)
+            return Answer("no")
+        if chosen == OTHER:
+            said = await self._ask_in_chat(_how_to_say(question))
+            return None if said is None else _said_of_leave(question, said)
+        return None if chosen is None else Answer(chosen)
 
-    def _call_shown(self, question: PersonQuestion) -> JsonObject:
-        """A call that needs leave: how a file would differ, why, and its arguments."""
-        try:
-            arguments: JsonObject = json.loads(question.detail)
-        except ValueError:  # levels or digits that are not written out
-            arguments = {}
+    def _call_shown(self, question: Question) -> JsonObject:
+        """Calls that need leave: how a file would differ, arguments with their origins, why."""
+        each: list[JsonObject] = [{v.name: v.value for v in c.values} for c in question.calls]
+        is_one = len(each) == 1
+        arguments: JsonObject = each[0] if is_one else {"calls": [*each]}
         shown = call_told(question.tool, arguments, self._redactor, self._folder)
-        told = f"{question.text}\n\n```json\n{question.detail}\n```"
-        content: list[Json] = [text_content(with_hidden_shown(told))]
-        if (change := file_change(question.tool, arguments, self.policy)) is not None:
+        told = with_hidden_shown(question.text)
+        content: list[Json] = [text_content(f"{told}\n\n```\n{calls_text(question)}\n```")]
+        change = file_change(question.tool, arguments, self.policy) if is_one else None
+        if change is not None:
             clean = change.redacted(self._redactor)
             diff: JsonObject = {"type": "diff", "path": str(self._folder / change.name)}
             shown["kind"] = "edit"
@@ -153,16 +163,16 @@ class EditorQuestions:
         await self._updates.settle(id_, tool, is_allowed=is_allowed)
         return chosen
 
-    async def _fill_in(self, question: PersonQuestion) -> PersonAnswer | None:
+    async def _fill_in(self, question: Question) -> Answer | None:
         """What the user fills in; None where they cancel, or the editor can't ask."""
         form = question.form or {"type": "object", "properties": {}}
         asked: JsonObject = {"mode": "form", "message": question.text, "requestedSchema": form}
         answer = await self._asked("elicitation/create", asked)
         match answer.get("action"):
             case "decline":
-                return PersonAnswer(declined=True)
+                return Answer(declined=True)
             case "accept":
-                return PersonAnswer(content=as_object(answer.get("content")))
+                return Answer(content=as_object(answer.get("content")))
             case _:
                 return None
 
@@ -172,3 +182,27 @@ class EditorQuestions:
             return await self._editor.ask(method, {"sessionId": self._session_id, **params})
         except (RpcError, Unanswered):
             return {}
+
+
+def _how_to_say(question: Question) -> str:
+    """What may be said to a question for leave in the chat."""
+    rule = question.rules[0] if question.rules else f"{question.tool}(argument=pattern)"
+    some = (
+        "the numbers of the calls that may be sent, such as `1, 3`; " if question.calls[1:] else ""
+    )
+    lasting = "`session`; " if question.rules else ""
+    return (
+        f"Say what holds for {question.tool}: {some}{lasting}`session` or `always` with a rule of "
+        f"yours behind it, such as `always {rule}`; or a no in your own words, for the model."
+    )
+
+
+def _said_of_leave(question: Question, said: str) -> Answer:
+    """The answer that words in the chat are."""
+    first, _, rest = said.strip().partition(" ")
+    if first.lower() in ("session", "always"):
+        return Answer(first.lower(), rule=rest.strip().strip("`"))
+    numbers = said.replace(",", " ").split()
+    if question.calls[1:] and numbers and all(map(str.isdecimal, numbers)):
+        return Answer("once", only=tuple(int(each) - 1 for each in numbers))
+    return Answer(said)

@@ -5,21 +5,19 @@ from contextlib import suppress
 from typing import Final
 
 from mcp_types import CallToolResult, TextContent
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field
 
+from core.asking import Question
 from core.base.json_text import json_start
 from core.base.text import counted
 from core.run.execution import ExecutionContext
 from core.tools.json_schema import as_object
 from core.turn import Usage
 from modules.service.mcp_door.work import Work
-from modules.service.questions import PersonQuestion
 from modules.service.served.events import ServiceEvent
 from modules.service.served.runs import NoSuchQuestion, Runs, ServedRun
 from modules.session.request import clean_request
 from modules.terminal.wording import VALUE_CHARACTERS, arguments_text
-
-_QUESTION: Final = TypeAdapter(PersonQuestion)
 
 _TOLD: Final = {
     "run.queued": "waits for its turn, at place {place}",
@@ -101,8 +99,9 @@ async def _follow(run: ServedRun, work: Work) -> list[str]:
     try:
         async for event in run.events():
             if event.name == "clarify.request":
-                question = _QUESTION.validate_python(event.data["question"])
-                asking[question.id] = asyncio.create_task(_put(question, run, work))
+                with suppress(NoSuchQuestion):
+                    question = run.question(str(as_object(event.data["question"])["id"]))
+                    asking[question.id] = asyncio.create_task(_put(question, run, work))
             elif event.name == "clarify.answered":
                 if task := asking.pop(str(event.data["question_id"]), None):
                     task.cancel()  # it is open no more, whether there was an answer or not
@@ -119,7 +118,7 @@ async def _follow(run: ServedRun, work: Work) -> list[str]:
     return notes
 
 
-async def _put(question: PersonQuestion, run: ServedRun, work: Work) -> None:
+async def _put(question: Question, run: ServedRun, work: Work) -> None:
     put = work.put_question
     answer = None if put is None else await put(question)
     with suppress(NoSuchQuestion):

@@ -4,7 +4,8 @@ After MCP 2025-11-25 and 2026-07-28, "Elicitation": forms are flat objects of si
 client sends back may be anything, and is held against the question.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
 from mcp_types import (
     ClientCapabilities,
@@ -14,20 +15,23 @@ from mcp_types import (
     ElicitResult,
 )
 
+from core.asking import Answer, Question
 from core.base.frozen import frozen
 from core.base.text import shorten
-from core.errors import UsageError
 from core.mcp.form import FormField, read_form
 from core.values import Json, JsonObject
-from modules.service.questions import (
-    TEXT_CHARACTERS_MAX,
-    PersonAnswer,
-    PersonQuestion,
-    check_answer,
-)
+from modules.asking import TEXT_CHARACTERS_MAX, calls_text
 
 ANSWER: Final = "answer"
-"""The one field of a question that is no form."""
+"""The field of a question that is no form."""
+
+RULE: Final = "rule"
+WORDS: Final = "words"
+ONLY: Final = "only"
+"""Further fields of a question for leave."""
+
+
+_Content: TypeAlias = Mapping[str, str | int | float | bool | list[str] | None]
 
 
 @frozen
@@ -46,7 +50,7 @@ def means_of(capabilities: ClientCapabilities | None) -> Means:
     return Means(said.form is not None or said.url is None, said.url is not None)
 
 
-def elicitation_of(question: PersonQuestion, means: Means, *, has_ids: bool) -> ElicitRequest:
+def elicitation_of(question: Question, means: Means, *, has_ids: bool) -> ElicitRequest:
     """The request that puts a question; `has_ids`: the protocol names visits to pages by ids."""
     if question.url is not None and means.pages:
         return ElicitRequest(
@@ -56,7 +60,8 @@ def elicitation_of(question: PersonQuestion, means: Means, *, has_ids: bool) -> 
                 elicitation_id=question.id if has_ids else None,
             )
         )
-    told = (question.text, question.url or "", question.detail)
+    calls = calls_text(question) if question.calls else ""
+    told = (question.text, question.url or "", question.detail, calls)
     return ElicitRequest(
         params=ElicitRequestFormParams(
             message="\n\n".join(filter(None, told)), requested_schema=_schema(question)
@@ -64,31 +69,41 @@ def elicitation_of(question: PersonQuestion, means: Means, *, has_ids: bool) -> 
     )
 
 
-def answer_of(question: PersonQuestion, reply: ElicitResult, means: Means) -> PersonAnswer | None:
-    """What the person said; None where there is no answer, or none that fits the question."""
+def answer_of(question: Question, reply: ElicitResult, means: Means) -> Answer | None:
+    """What the person said, which may not fit the question; None where there is no answer."""
     if reply.action != "accept":
-        return PersonAnswer(declined=True) if reply.action == "decline" else None
+        return Answer(declined=True) if reply.action == "decline" else None
     given = reply.content or {}
     if question.kind == "form":
         content: JsonObject = {}
         for field in read_form(question.form):
             if (value := given.get(field.name)) is not None:
                 content[field.name] = [*value] if isinstance(value, list) else value
-        answer = PersonAnswer(content=content)
-    elif question.url is not None and means.pages:
-        answer = PersonAnswer("done")
-    elif isinstance(said := given.get(ANSWER), str):
-        answer = PersonAnswer(shorten(said, TEXT_CHARACTERS_MAX))
-    else:
+        return Answer(content=content)
+    if question.url is not None and means.pages:
+        return Answer("done")
+    said = given.get(ANSWER)
+    if not isinstance(said, str):
         return None
-    try:
-        check_answer(question, answer)
-    except UsageError:
-        return None
-    return answer
+    said = shorten(said, TEXT_CHARACTERS_MAX)
+    return _leave(said, given, question) if question.kind == "approval" else Answer(said)
 
 
-def _schema(question: PersonQuestion) -> JsonObject:
+def _leave(
+    said: str, given: Mapping[str, str | int | float | bool | list[str] | None], question: Question
+) -> Answer:
+    """An answer to a question for leave; fields that do not belong to it count for nothing."""
+    rule, words, only = given.get(RULE), given.get(WORDS), given.get(ONLY)
+    if said == "no" and isinstance(words, str) and words.strip():
+        return Answer(shorten(words, TEXT_CHARACTERS_MAX))
+    is_own = isinstance(rule, str) and rule.strip() not in ("", *question.rules)
+    lasts = said in ("session", "always")
+    numbers = only if isinstance(only, list) and said != "no" else []
+    chosen = [int(each) - 1 for each in map(str, numbers) if each.isdecimal() and each.isascii()]
+    return Answer(said, rule=str(rule) if is_own and lasts else "", only=tuple(chosen) or None)
+
+
+def _schema(question: Question) -> JsonObject:
     """The form that a question is: its own fields, or one field for the answer."""
     if question.kind == "form":
         fields = read_form(question.form)
@@ -102,7 +117,27 @@ def _schema(question: PersonQuestion) -> JsonObject:
         question.options or [question.default]
     ):
         shown["default"] = question.default
-    return {"type": "object", "properties": {ANSWER: shown}, "required": [ANSWER]}
+    more = _leave_fields(question) if question.kind == "approval" else {}
+    return {"type": "object", "properties": {ANSWER: shown, **more}, "required": [ANSWER]}
+
+
+def _leave_fields(question: Question) -> JsonObject:
+    """What may be said to a question for leave beside the answer."""
+    rule: JsonObject = {"type": "string", "title": "The rule that 'session' and 'always' keep"}
+    if len(question.rules) == 1:
+        rule["default"] = question.rules[0]
+    elif question.rules:
+        rule["description"] = "Left empty: the rules that are shown"
+    words: JsonObject = {"type": "string", "title": "With a no: words for the model"}
+    fields: JsonObject = {RULE: rule, WORDS: words}
+    if (number := len(question.calls)) > 1:
+        numbers: list[Json] = [str(each) for each in range(1, number + 1)]
+        fields[ONLY] = {
+            "type": "array",
+            "title": "With a yes: only these calls",
+            "items": {"type": "string", "enum": numbers},
+        }
+    return fields
 
 
 def _property(field: FormField) -> JsonObject:

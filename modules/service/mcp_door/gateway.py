@@ -23,9 +23,9 @@ from core.provenance.known import Known, provenance_policy
 from core.provenance.permissions import Permissions
 from core.tools.content import ContentBlock, LinkBlock, ResourceBlock, ToolResult
 from core.tools.spec import ToolSpec
+from modules.asking import Asker
 from modules.service.agents import Agent
 from modules.service.mcp_door.work import Work, failure
-from modules.service.questions import PersonQuestions
 
 NAME_CHARACTERS_MAX: Final = 64
 """The protocol allows dots and 128 characters; Claude Desktop, Codex and services of models take
@@ -94,7 +94,7 @@ class Gateway:
         questions = None
         if work.put_question is not None:
             seconds = setting.profile.team.ask_seconds
-            questions = PersonQuestions(work.put_question, setting.redactor, nullcontext, seconds)
+            questions = Asker(work.put_question, setting.redactor, nullcontext, seconds)
         leave = None if questions is None else questions.allow
         provenance = Provenance(self._known, leave, self._permissions)
         guard = ProvenanceGuard(provenance, lambda: dispatcher.catalog, ())

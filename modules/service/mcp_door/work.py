@@ -10,6 +10,7 @@ import asyncio
 import secrets
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import Final, TypeAlias
 
 import anyio
@@ -20,12 +21,13 @@ from mcp_types import CallToolResult, ElicitResult, InputRequests, InputRequired
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from core.asking import Answer, Person, Question
 from core.base.frozen import frozen
 from core.base.text import one_line
 from core.values import JsonObject
+from modules.asking import until_fitting
 from modules.service.mcp_door.elicitation import answer_of, elicitation_of, means_of
 from modules.service.pool import DEFAULT_PROFILE, User
-from modules.service.questions import PersonAnswer, PersonQuestion, PutQuestion
 
 Request: TypeAlias = ServerRequestContext[None]
 """A request of a client, as the SDK hands it to us."""
@@ -87,13 +89,13 @@ class Work:
         self.is_attended = False
         self._request = request
         self._means = means_of(request.session.client_capabilities)
-        self.put_question: PutQuestion | None = None
+        self.put_question: Person | None = None
         if self._means.forms:
             is_modern = request.protocol_version in MODERN_PROTOCOL_VERSIONS
-            self.put_question = self._park if is_modern else self._put
+            self.put_question = partial(until_fitting, self._park if is_modern else self._put)
         self._told: deque[str] = deque(maxlen=TOLD_MAX)
         self._number_told = 0
-        self._asked: dict[str, tuple[PersonQuestion, asyncio.Future[PersonAnswer | None]]] = {}
+        self._asked: dict[str, tuple[Question, asyncio.Future[Answer | None]]] = {}
         self._changed = asyncio.Event()
         self.task = asyncio.create_task(do(self))
         self.task.add_done_callback(lambda _: self._changed.set())
@@ -159,7 +161,7 @@ class Work:
             self.task.cancel()
             await asyncio.wait({self.task}, timeout=STOP_SECONDS)
 
-    async def _put(self, question: PersonQuestion) -> PersonAnswer | None:
+    async def _put(self, question: Question) -> Answer | None:
         """Ask the person now; None where the client fails, or sends nonsense."""
         try:
             reply = await self._request.session.send_request(
@@ -171,7 +173,7 @@ class Work:
             return None
         return answer_of(question, reply, self._means)
 
-    async def _park(self, question: PersonQuestion) -> PersonAnswer | None:
+    async def _park(self, question: Question) -> Answer | None:
         """Wait until the client comes back with the answer; if it never does, end the work."""
         answer = asyncio.get_running_loop().create_future()
         self._asked[question.id] = question, answer

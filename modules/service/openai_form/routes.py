@@ -15,6 +15,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from config.settings import SettingsError
+from core.asking import Question
 from core.base.text import did_you_mean, near_names
 from core.errors import UserError
 from core.events import Event
@@ -35,7 +36,6 @@ from modules.service.openai_form.errors import Unfit, error_response, json_respo
 from modules.service.openai_form.pictures import read_pictures
 from modules.service.openai_form.reply import Reply
 from modules.service.pool import AgentPool, User
-from modules.service.questions import PersonAnswer, PersonQuestion
 from modules.service.served.problems import Problem
 from modules.service.served.runs import Runs
 from modules.session.brought import Brought
@@ -136,12 +136,11 @@ class _Completions:
         """
         questions: list[str] = []
 
-        async def put(question: PersonQuestion) -> PersonAnswer | None:
+        async def put(question: Question) -> None:
             """Nobody is there: a plan's question is the answer, and all else is not allowed."""
             if question.kind == "question" and conversation.interrupt():
                 questions.append(question.text)
                 await asyncio.get_running_loop().create_future()  # until the run has ended
-            return None
 
         async with AsyncExitStack() as stack:
             run = await stack.enter_async_context(self._runs.unkept(user, profile))

@@ -216,7 +216,8 @@ const READ = {
   "clarify.request": (run, event, place) => {
     const question = event.question, span = begin(run, within(place), "question", "asked you", event.at);
     span.note = oneLine(question.text);
-    span.details.push(["question", [question.text, question.detail].filter(Boolean).join("\n\n")]);
+    const calls = (question.calls || []).flatMap((call) => call.values.map((each) => each.name + ": " + JSON.stringify(each.value) + " ← " + each.from));
+    span.details.push(["question", [question.text, question.detail, calls.join("\n")].filter(Boolean).join("\n\n")]);
     run.questions.set(question.id, { question, span });
     run.doing = "waiting for you";
   },

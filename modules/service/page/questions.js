@@ -9,11 +9,16 @@ function questionForm(run, question) {
   form.append(head, element("p", "words", question.text));
   if (question.detail) { form.append(scrollable(element("pre", "", question.detail), "What it is about")); }
   if (question.url) { form.append(addressBox(question.url)); }
+  const leave = question.kind === "approval" ? leaveFields(question) : null;
+  if (leave) { form.append(...leave.boxes); }
   const options = Object.entries(question.options || {}), actions = element("div", "actions");
   let given = null;
   if (options.length) {
     /* The first says the least; one of the others may be for always. */
-    options.forEach(([value, words], place) => actions.append(button(words || value, () => answer({ text: value }), place ? "" : "main")));
+    options.forEach(([value, words], place) => {
+      const said = () => answer(leave ? leave.read(value) : { text: value });
+      actions.append(button(words || value, said, place ? "" : "main"));
+    });
   } else if (question.kind === "form") {
     const fields = fieldsOf(question.form || {});
     fields.forEach((field) => form.append(field.box));
@@ -45,6 +50,58 @@ function questionForm(run, question) {
     }
   }
   return form;
+}
+/* The calls that need leave as a table, why, and what may go with an answer: words, a rule, some of the calls. */
+function leaveFields(question) {
+  const table = element("table"), head = element("tr"), several = question.calls.length > 1;
+  ["Argument", "Value", "From"].forEach((words) => head.append(element("th", "", words, { scope: "col" })));
+  table.append(head);
+  const boxes = question.calls.map((call, place) => {
+    let box = null;
+    if (several) {
+      const row = element("tr"), cell = element("th", "", undefined, { colspan: "3", scope: "rowgroup" });
+      box = checkIn(cell, "Call " + (place + 1) + " of " + question.calls.length, true);
+      row.append(cell);
+      table.append(row);
+    }
+    call.values.forEach((each) => {
+      const row = element("tr"), cell = element("td"), value = each.value;
+      cell.append(element("pre", "", typeof value === "string" ? value : JSON.stringify(value, null, 1)));
+      row.append(element("th", "", each.name, { scope: "row" }), cell, element("td", "quiet", each.from));
+      table.append(row);
+    });
+    if (!call.values.length) {
+      const row = element("tr");
+      row.append(element("td", "quiet", "no arguments", { colspan: "3" }));
+      table.append(row);
+    }
+    return box;
+  });
+  const scroll = scrollable(element("div", "scroll"), "The calls");
+  scroll.append(table);
+  const words = lineInput("text", ""), rule = lineInput("text", question.rules.length === 1 ? question.rules[0] : "");
+  words.classList.add("first");
+  [words, rule].forEach((input) => input.removeAttribute("required"));
+  const rules = element("ul", "rules");
+  if (question.rules.length > 1) { question.rules.forEach((each) => rules.append(element("li", "", each))); }
+  const made = [scroll, element("p", "", "You are asked because " + question.why.join("; ") + "."),
+    labelled("With a no: words that the model reads", words), rules,
+    labelled(question.rules.length > 1 ? "The rule that is kept in place of these" : "The rule that is kept", rule)];
+  function read(value) {
+    const lasts = value === "session" || value === "always", said = { text: value };
+    if (value === "no") { return { text: words.value.trim() || "no" }; }
+    if (lasts && rule.value.trim() && !question.rules.includes(rule.value.trim())) { said.rule = rule.value.trim(); }
+    const only = boxes.flatMap((box, place) => (box && !box.checked ? [] : [place]));
+    if (only.length < boxes.length) { said.only = only; }
+    return said;
+  }
+  return { boxes: made, read };
+}
+function labelled(words, input) {
+  const box = element("div", "field");
+  input.id = newId();
+  box.append(element("label", "", words, { for: input.id }), input);
+  return box;
 }
 /* The page that a server sends the person to: as text, its host apart. Nothing opens it but a click. */
 function addressBox(address) {

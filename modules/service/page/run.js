@@ -197,7 +197,7 @@ function answerView(run) {
       forms.set(id, form);
       asked.append(form);
       /* Who types next, answers. A button takes no focus: the next Enter would say yes. */
-      const field = form.querySelector("textarea, input, select");
+      const field = form.querySelector(".first") || form.querySelector("textarea, input, select");
       if (field && document.activeElement === message && !message.value) { field.focus(); }
       /* One that is longer than the window is read from its beginning. */
       if (chat.isNear && form.offsetHeight > log.clientHeight) { form.scrollIntoView(); chat.isNear = false; }

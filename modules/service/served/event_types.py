@@ -213,8 +213,19 @@ class WorkflowComplete(EventBase):
     states: dict[str, str]
 
 
+ShownValueDocument = TypedDict("ShownValueDocument", {"name": str, "value": Json, "from": str})
+"""An argument of a call, and in words where its value comes from."""
+
+
+class AskedCallDocument(TypedDict):
+    """A call that waits for leave."""
+
+    tool: str
+    values: list[ShownValueDocument]
+
+
 class QuestionDocument(TypedDict):
-    """A question to the person; see `modules.service.questions.PersonQuestion`."""
+    """A question to the person; see `core.asking.Question`."""
 
     id: str
     kind: str
@@ -226,6 +237,9 @@ class QuestionDocument(TypedDict):
     default: str | None
     tool: str
     step: str
+    calls: list[AskedCallDocument]
+    why: list[str]
+    rules: list[str]
 
 
 class ClarifyRequest(EventBase):

@@ -11,19 +11,20 @@ import time
 import uuid
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Final, TypeAlias
 
+from core.asking import Answer, Question
 from core.base.clock import Clock
 from core.base.frozen import frozen
 from core.events import Event, Notice
 from core.run.execution import ExecutionContext, begin, working
 from core.turn import RunOutcome, TextInput
 from core.values import JsonObject
+from modules.asking import fitting
 from modules.service.agents import AgentConversation
 from modules.service.pool import AgentPool, Busy, ConversationBusy, User
-from modules.service.questions import PersonAnswer, PersonQuestion, check_answer
 from modules.service.served.events import CHUNK, DONE, EventWords, ServiceEvent, ended
 from modules.service.served.problems import Problem, problem_of, problem_of_outcome
 from modules.service.served.run_log import KeptRun, RunFacts, RunLog, read_log
@@ -136,7 +137,7 @@ class ServedRun:
         self._events = [*events]
         self._on_event = on_event
         self._more = asyncio.Event()
-        self._open: dict[str, tuple[PersonQuestion, asyncio.Future[PersonAnswer | None]]] = {}
+        self._open: dict[str, tuple[Question, asyncio.Future[Answer | None]]] = {}
         self._is_cancelled = False
         self._is_waiting = False
         self._conversation: AgentConversation | None = None
@@ -193,17 +194,27 @@ class ServedRun:
         finally:
             self._conversation = None
 
-    async def put(self, question: PersonQuestion) -> PersonAnswer | None:
+    async def put(self, question: Question) -> Answer | None:
         """Put a question to who follows the run, and wait for the answer."""
         if self.is_done:
             return None
-        answer: asyncio.Future[PersonAnswer | None] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
         self._open[question.id] = question, answer
-        self.tell("clarify.request", {**_where(question), "question": question})
+        self.tell("clarify.request", {**_where(question), "question": _told(question)})
         try:
             return await answer
         finally:
             self._close(question.id)
+
+    def question(self, question_id: str) -> Question:
+        """The question of that id.
+
+        Raises:
+            NoSuchQuestion: it is not open, or not any more.
+        """
+        if question_id not in self._open:
+            raise NoSuchQuestion(question_id)
+        return self._open[question_id][0]
 
     def _close(self, question_id: str) -> None:
         """Tell that a question is open no more, once."""
@@ -217,7 +228,7 @@ class ServedRun:
         if not answer.done():
             answer.set_result(None)
 
-    def answer(self, question_id: str, answer: PersonAnswer | None) -> None:
+    def answer(self, question_id: str, answer: Answer | None) -> None:
         """Answer a question that is open; None where nobody is there to be asked.
 
         Raises:
@@ -228,7 +239,7 @@ class ServedRun:
         if question is None or given is None or given.done():
             raise NoSuchQuestion(question_id)
         if answer is not None:
-            check_answer(question, answer)
+            answer = fitting(question, answer)
         given.set_result(answer)
 
     def cancel(self) -> None:
@@ -277,8 +288,23 @@ class ServedRun:
             self.tell(name, fields)
 
 
-def _where(question: PersonQuestion) -> dict[str, str]:
+def _where(question: Question) -> dict[str, str]:
     return {"step": question.step} if question.step else {}
+
+
+def _told(question: Question) -> dict[str, object]:
+    """A question as `QuestionDocument` has it."""
+    calls = [
+        {
+            "tool": call.tool,
+            "values": [
+                {"name": each.name, "value": each.value, "from": each.origin}
+                for each in call.values
+            ],
+        }
+        for call in question.calls
+    ]
+    return {**asdict(question), "calls": calls}
 
 
 class Runs:

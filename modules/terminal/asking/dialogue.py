@@ -150,18 +150,22 @@ class Dialogue:
         except (OSError, ValueError) as error:
             raise Cancelled from error
 
-    async def read_line(self, *, hidden: bool = False) -> str:
+    async def read_line(self, *, hidden: bool = False, begun: str = "") -> str:
         """The next line, without its end; `hidden` ones do not show while they are typed.
+
+        `begun` is a text that stands there to be changed.
 
         Raises:
             Declined: Ctrl-D.
             Interrupted: Ctrl-C.
             Cancelled: there is no terminal any more, or the line is too long for an answer.
         """
-        begun, self._line_begun = self._line_begun, ""
+        prompt, self._line_begun = self._line_begun, ""
         stderr = self._output.stream
         try:
-            line = await _prompt().typed_line(self._stdin, stderr, begun, hidden=hidden)
+            line = await _prompt().typed_line(
+                self._stdin, stderr, prompt, hidden=hidden, begun=begun
+            )
         except KeyboardInterrupt:
             raise Interrupted from None
         except EOFError:

@@ -12,7 +12,7 @@ from core.base.text import lazy_pattern
 from core.mcp.form import Choice, FormField
 from core.values import Json, JsonObject
 from modules.terminal.asking.dialogue import Cancelled, Declined, Dialogue
-from modules.terminal.asking.quoting import keys, on_one_line, prompt_line, quoted
+from modules.terminal.asking.quoting import complaint, keys, on_one_line, prompt_line, quoted
 
 ATTEMPTS_MAX: Final = 5
 """So often a field is asked before we take it that nobody means to answer."""
@@ -146,19 +146,26 @@ async def _asked(dialogue: Dialogue, fields: Sequence[FormField], before: JsonOb
 
 
 async def typed(
-    dialogue: Dialogue, prompt: str, read: Callable[[str], Meant], *, hidden: bool = False
+    dialogue: Dialogue,
+    prompt: str,
+    read: Callable[[str], Meant],
+    *,
+    hidden: bool = False,
+    begun: str = "",
 ) -> Meant:
-    """What `read` makes of a line; it says why of those that will not do.
+    """What `read` makes of a line, `begun` for the user; it says why of those that will not do.
 
     Raises:
         Declined, Cancelled: `read` does, nobody answers, or too many would not do.
     """
     for _ in range(ATTEMPTS_MAX):
         dialogue.write(prompt)
+        line = await dialogue.read_line(hidden=hidden, begun=begun)
         try:
-            return read(await dialogue.read_line(hidden=hidden))
+            return read(line)
         except Unfit as error:
-            dialogue.write(f"  {error}\n")
+            dialogue.write(complaint(str(error)))
+            begun = line if begun else ""
     dialogue.write(GIVEN_UP)
     raise Cancelled
 

@@ -3,20 +3,23 @@
 import asyncio
 from typing import Final
 
-from core.asking import Leave, LeaveQuestion, is_yes
-from core.provenance.rules import RuleError, read_rule
+from core.asking import YES, Answer, Leave, LeaveQuestion, edited_rule, leave_of
+from core.errors import UsageError
 from modules.terminal.asking.dialogue import Declined, Dialogue
 from modules.terminal.asking.file_changes import FileChange
 from modules.terminal.asking.forms import Unfit, typed
 from modules.terminal.asking.quoting import (
+    call_text,
     keys,
     leave_text,
     prompt_line,
     rules_text,
 )
 
-_NO: Final = frozenset({"", "n", "no"})
-_LASTING: Final = {"a": Leave("session"), "A": Leave("always"), "always": Leave("always")}
+_KEYS: Final = {"a": "session", "A": "always"}
+"""Answers that a key stands for."""
+
+_EXPECTED: Final = "expected: y, n, a, A, e, or some words of a no"
 
 
 async def leave_given(
@@ -34,7 +37,9 @@ async def leave_given(
     may_unfold = folded != whole
     dialogue.write(folded + _keys(question, may_unfold))
     while True:
-        answer = await typed(dialogue, _prompt(question, may_unfold), _meant)
+        answer = await typed(
+            dialogue, _prompt(question, may_unfold), lambda line: _meant(question, line)
+        )
         if isinstance(answer, Leave):
             return answer
         if answer == "s":
@@ -50,47 +55,58 @@ async def _one_by_one(dialogue: Dialogue, question: LeaveQuestion) -> Leave:
     """A yes for those of the calls that get one."""
     allowed: set[int] = set()
     for number, call in enumerate(question.calls):
-        single = LeaveQuestion((call,), (), ())
-        dialogue.write(leave_text(single, None, is_whole=False))
+        dialogue.write(call_text(call, f"{number + 1}."))
         prompt = prompt_line(f"Allow call {number + 1} of {len(question.calls)}?", "y/N")
-        answer = await typed(dialogue, prompt, is_yes)
-        if answer:
+        if await typed(dialogue, prompt, _is_yes):
             allowed.add(number)
     return Leave("once" if allowed else "no", only=frozenset(allowed))
 
 
 async def _edited(dialogue: Dialogue, question: LeaveQuestion) -> Leave:
     """The calls are allowed, and so is from now on what the rule that is typed covers."""
-    tool = question.tool
 
     def rule(line: str) -> str:
         try:
-            read = read_rule(line.strip())
-        except RuleError as error:
+            return edited_rule(question.tool, line)
+        except UsageError as error:
             raise Unfit(str(error)) from None
-        if read.tool not in (tool, tool.partition(".")[2]):
-            raise Unfit(f"the rule is for {read.tool}; write one for {tool}")
-        return str(read)
 
-    written = await typed(dialogue, prompt_line("The rule", ""), rule)
-    holds = await typed(
-        dialogue,
-        prompt_line("Keep it for this session, or always?", "a/A"),
-        lambda line: _LASTING.get(line.strip() or "a"),
-    )
-    return Leave("session" if holds is None else holds.holds, rule=written)
+    begun = question.rules[0] if question.rules else question.tool
+    written = await typed(dialogue, prompt_line("The rule:", ""), rule, begun=begun)
+    prompt = prompt_line("Keep it for this session, or always?", "a/A")
+    holds = await typed(dialogue, prompt, _lasting)
+    return leave_of(question, Answer(holds, rule=written))
+
+
+def _is_yes(line: str) -> bool:
+    word = line.strip().lower()
+    if word not in {"", "n", "no", *YES}:
+        raise Unfit("expected: y or n")
+    return word in YES
+
+
+def _lasting(line: str) -> str:
+    word = line.strip()
+    if word in ("session", "always"):
+        return word
+    if word not in _KEYS:
+        raise Unfit("expected: a (this session) or A (always)")
+    return _KEYS[word]
 
 
 def _keys(question: LeaveQuestion, may_unfold: bool) -> str:
     """What may be typed, and what an answer for longer keeps."""
     several = len(question.calls) > 1
-    meanings = [f"y: yes, once{', to all of them' if several else ''}", "n or Enter: no"]
+    meanings = ["y: yes, to all of them" if several else "y: yes, once", "n or Enter: no"]
     meanings += ["o: one by one"] if several else []
     meanings += ["other words: no, and the model reads them"]
     meanings += ["s: show all"] if may_unfold else []
-    lasting = ["a: yes in this session, A: yes always, by the rule below", "e: by another rule"]
-    rules = rules_text(question.rules) if question.rules else ""
-    return keys(*meanings) + (keys(*lasting) + rules if rules else keys(lasting[1]))
+    if not question.rules:
+        return keys(*meanings, "e: by a rule that you write")
+    lasting = "a: yes in this session, A: yes always, by the rule:"
+    if len(question.rules) > 1:
+        lasting = "a: yes in this session, A: yes always, by the rules:"
+    return keys(*meanings, "e: edit the rule") + keys(lasting) + rules_text(question.rules)
 
 
 def _prompt(question: LeaveQuestion, may_unfold: bool) -> str:
@@ -100,20 +116,16 @@ def _prompt(question: LeaveQuestion, may_unfold: bool) -> str:
     return prompt_line("Allow them?" if several else "Allow it?", "/".join(choices))
 
 
-def _meant(line: str) -> Leave | str:
+def _meant(question: LeaveQuestion, line: str) -> Leave | str:
     """The answer that a line is, or the key of something else to do."""
     word = line.strip()
     if word == "!d":
         raise Declined
     if word in ("s", "o", "e"):
         return word
-    if (lasting := _LASTING.get(word)) is not None:
-        return lasting
-    first = word.lower().partition(" ")[0].rstrip(",.!")
-    if is_yes(word):
-        return Leave("once")
-    if word.lower() in _NO:
-        return Leave("no")
-    if len(word) == 1 or is_yes(first):
-        raise Unfit("expected: y, n, a, A, e, or some words of a no")
-    return Leave("no", word)
+    if len(word) == 1 and word.lower() not in ("y", "n", *_KEYS):
+        raise Unfit(_EXPECTED)
+    try:
+        return leave_of(question, Answer(_KEYS.get(word, word)))
+    except UsageError as error:
+        raise Unfit(str(error)) from None

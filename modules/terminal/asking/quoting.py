@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
-from core.asking import LeaveQuestion, ShownValue
+from core.asking import AskedCall, LeaveQuestion, ShownValue
 from core.base.json_text import json_start
 from core.base.text import READ_AHEAD, listed, shorten, with_hidden_shown
 from core.dispatch.hooks import ToolChange
@@ -108,11 +108,11 @@ def _tinted(line: str, number: str | None) -> str:
     return line if is_plain else f"\x1b[{number}m{line}\x1b[m"
 
 
-def _lines(text: str, indent: str = "") -> list[str]:
-    """Printable lines that fit the terminal behind `MARK`; `indent` as for `wrapped`."""
+def _lines(text: str, indent: str = "", margin: int = 0) -> list[str]:
+    """Printable lines that fit the terminal behind `MARK` and a margin; `indent` as `wrapped`."""
     from modules.terminal.screen import wrapped  # late: rich takes 0.06 s
 
-    columns = max(terminal_size().columns - len(MARK) - 1, _COLUMNS_MIN)
+    columns = max(terminal_size().columns - len(MARK) - 1 - margin, _COLUMNS_MIN)
     return wrapped(printable(with_hidden_shown(text)), columns, indent)
 
 
@@ -137,6 +137,9 @@ VALUE_CHARACTERS_MAX: Final = 20_000
 LINES_FOLDED: Final = 15
 """How many lines of one argument are shown at first."""
 
+LINES_OF_CALL_MIN: Final = 3
+"""Of several calls, each argument is shown by so many lines at least."""
+
 LINES_BESIDE_CHANGE: Final = 3
 """The same, where the difference that they make to a file is shown below."""
 
@@ -152,6 +155,11 @@ def heading(who: str, does: str) -> str:
 def keys(*meanings: str) -> str:
     """The line above a prompt that tells what may be typed there."""
     return _filled(f"  {' · '.join(meanings)}", "  ", DIM)
+
+
+def complaint(why: str) -> str:
+    """What is said of a line that will not do. Printable words."""
+    return _filled(f"  {why}", "  ")
 
 
 def prompt_line(question: str, default: str) -> str:
@@ -173,21 +181,14 @@ def leave_text(question: LeaveQuestion, change: FileChange | None, *, is_whole: 
     """
     server, _, name = question.tool.partition(".")
     number = len(question.calls)
-    times = f"{number} times " if number > 1 else ""
-    asks = heading("the plan", f"wants to call {_named(name)} {times}of server {_named(server)}")
+    times = f" {number} times" if number > 1 else ""
+    asks = heading("the plan", f"wants to call {_named(name)} of server {_named(server)}{times}")
     folded = LINES_FOLDED if change is None else LINES_BESIDE_CHANGE
-    most = LINES_MAX if is_whole else folded
-    share = max(most // number, 1)
-    calls = ""
-    for at, call in enumerate(question.calls, 1):
-        calls += f"Call {at} of {number}:\n" if number > 1 else ""
-        calls += fields_text(
-            (
-                (_name_text(each.name, each.value), _shown_value(each, is_whole))
-                for each in call.values
-            ),
-            share,
-        )
+    share = max((LINES_MAX if is_whole else folded) // number, LINES_OF_CALL_MIN)
+    calls = "".join(
+        call_text(call, f"{at}." if number > 1 else "", share, is_whole=is_whole)
+        for at, call in enumerate(question.calls, 1)
+    )
     lines = LINES_MAX if is_whole else CHANGE_LINES_FOLDED
     differs = "" if change is None else change_text(change, lines)
     why = "".join(
@@ -197,9 +198,31 @@ def leave_text(question: LeaveQuestion, change: FileChange | None, *, is_whole: 
     return f"{asks}{calls}{differs}{why}{_warnings(question)}"
 
 
-def _shown_value(shown: ShownValue, is_whole: bool) -> str:
-    """A value, and where it comes from."""
-    return f"{_value_text(shown.value, is_whole)}\n← {shown.origin}"
+def call_text(
+    call: AskedCall, number: str = "", most: int = LINES_FOLDED, *, is_whole: bool = False
+) -> str:
+    """The arguments of a call behind `MARK`, with its number in a list of them.
+
+    Where a value comes from stands behind it, if both fit into the line, else behind the name: so
+    no value can tell of itself where it comes from. None shows more than `most` lines.
+    """
+    margin = " " * (len(number) + 1) if number else ""
+    shown = [line for each in call.values for line in _value_lines(each, margin, most, is_whole)]
+    first = number.ljust(len(margin))
+    lines = enumerate(shown or ["no arguments"])
+    return _marked(f"{margin if at else first}{line}" for at, line in lines)
+
+
+def _value_lines(shown: ShownValue, margin: str, most: int, is_whole: bool) -> Iterable[str]:
+    name = on_one_line(_name_text(shown.name, shown.value))
+    value = _value_text(shown.value, is_whole)
+    origin = f"← {on_one_line(shown.origin)}"
+    beside = _lines(f"{name}: {value}  {origin}", _INDENT, len(margin))
+    if len(beside) == 1:
+        return [f"{beside[0].removesuffix(origin)}{_tinted(origin, DIM)}"]
+    head = _lines(f"{name}:  {origin}", _INDENT, len(margin))
+    lines = _lines(value.strip("\n"), "", len(margin) + len(_INDENT))
+    return [*head, *_shortened([f"{_INDENT}{line}" for line in lines], most)]
 
 
 def _warnings(question: LeaveQuestion) -> str:

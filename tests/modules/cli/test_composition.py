@@ -6,11 +6,9 @@ from pathlib import Path
 from config.schema import AgentProfile, AgentSection, DocumentsSection
 from config.servers import ServerSpec
 from config.settings import ROOT, Places
+from core.asking import AskedCall, AskLeave, Leave, LeaveQuestion, ShownValue
 from core.base.redaction import Redactor
-from core.provenance.checks import Doubt
-from core.provenance.guard import AskLeave, Leave
 from core.provenance.known import Known, ProvenancePolicy, matches, provenance_policy
-from core.provenance.permissions import Permission
 from core.session import MultiMCP
 from core.turn import MemoryItem
 from core.values import JsonObject
@@ -110,10 +108,12 @@ def asking(person: Person, folder: Path) -> AskLeave:
 async def test_a_call_is_shown_with_its_difference_and_without_secrets(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("old s3cr3t-of-mine\n", encoding="utf-8")
     person = Person("n")
-    arguments: JsonObject = {"input": {"path": "a.txt", "content": "new s3cr3t-of-mine\n"}}
-    doubt = Doubt("tool", "files.write_file", "key", arguments)
-    always = Permission("files.write_file", "call", "key", "s3cr3t-of-mine")
-    assert await asking(person, tmp_path)("files.write_file", [doubt], [always]) == Leave("no")
+    arguments: JsonObject = {"path": "a.txt", "content": "new s3cr3t-of-mine\n"}
+    values = tuple(ShownValue(name, value, "unknown") for name, value in arguments.items())
+    question = LeaveQuestion(
+        (AskedCall("files.write_file", values, {}),), ("why",), ("s3cr3t-of-mine",)
+    )
+    assert await asking(person, tmp_path)(question) == Leave("no")
     assert "│ -old [redacted API_KEY]\n│ +new [redacted API_KEY]\n" in person.shown
     assert "s3cr3t" not in person.shown
 

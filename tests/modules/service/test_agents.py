@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from core.asking import Answer, Question
 from core.errors import UserError
 from core.events import Event, ServerLogged, ToolCallStarted
 from core.turn import RunOutcome
 from modules.service.agents import Agent, AgentConversation, AgentSetting
-from modules.service.questions import PersonAnswer, PersonQuestion, PutQuestion
 from tests.modules.service.made import (
     WAIT_SECONDS,
     asks,
@@ -32,10 +32,10 @@ class Person:
     """Who is asked: keeps the questions, and answers them when told to."""
 
     def __init__(self) -> None:
-        self.questions: list[PersonQuestion] = []
+        self.questions: list[Question] = []
         self.answer = asyncio.get_running_loop().create_future()
 
-    async def __call__(self, question: PersonQuestion) -> PersonAnswer | None:
+    async def __call__(self, question: Question) -> Answer | None:
         """Be asked."""
         self.questions.append(question)
         return await asyncio.shield(self.answer)
@@ -44,7 +44,7 @@ class Person:
 class Talk:
     """A conversation whose requests run beside the test."""
 
-    def __init__(self, agent: Agent, put: PutQuestion | None = None) -> None:
+    def __init__(self, agent: Agent, put: Person | None = None) -> None:
         self.conversation: AgentConversation = agent.conversation(None, put)
         self.events: list[Event] = []
 
@@ -93,7 +93,7 @@ async def test_a_server_asks_the_person_whose_request_it_works_on(tmp_path: Path
         await settled(lambda: waits.has_heard(ToolCallStarted))
         asking = calls_it.ask()
         await settled(lambda: bool(other.questions))
-        other.answer.set_result(PersonAnswer(content={"guests": 3}))
+        other.answer.set_result(Answer(content={"guests": 3}))
         assert "'guests': 3" in str((await asking).answer)
         (tmp_path / "gates" / "a").touch()
         await waiting
@@ -109,7 +109,7 @@ async def test_changed_tools_are_asked_about_while_their_server_starts(tmp_path:
     text.write_text("reads a note, and sends it away")
     async with opened(setting(tmp_path, [calls("read")] * 2, server)) as agent:
         nobody, person = Talk(agent), Person()
-        person.answer.set_result(PersonAnswer("yes"))
+        person.answer.set_result(Answer("yes"))
         assert (await Talk(agent, person).ask()).answer == "a note"
         assert [question.kind for question in person.questions] == ["changed_tools"]
         assert "sends it away" in person.questions[0].detail
@@ -129,7 +129,7 @@ async def test_an_open_question_stops_the_clock_of_its_own_request_alone(tmp_pat
         outcome = await bounded.ask()
         assert "longer than 0.5 s" in str(outcome.steps[0].result)
         assert not asking.done()
-        person.answer.set_result(PersonAnswer(content={"guests": 1}))
+        person.answer.set_result(Answer(content={"guests": 1}))
         assert (await asking).status == "done"
 
 
@@ -155,7 +155,7 @@ async def test_a_conversation_answers_one_request_at_a_time(tmp_path: Path) -> N
         await settled(lambda: bool(person.questions))
         with pytest.raises(RuntimeError, match="one request at a time"):
             await talk.ask()
-        person.answer.set_result(PersonAnswer("this"))
+        person.answer.set_result(Answer("this"))
         assert (await first).answer == "x"
 
 

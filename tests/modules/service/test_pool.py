@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from config.settings import SettingsError
+from core.asking import Answer, Question
 from core.errors import UsageError
 from modules.service.agents import Agent, AgentSetting
 from modules.service.pool import (
@@ -18,7 +19,6 @@ from modules.service.pool import (
     User,
     user_named,
 )
-from modules.service.questions import PersonAnswer, PersonQuestion
 from tests.command_line import script
 from tests.modules.service.made import (
     OWNER,
@@ -240,10 +240,10 @@ class TestConversations:
         self, tmp_path: Path
     ) -> None:
         made = setting(tmp_path, [asks("which?"), says("x")])
-        questions: list[PersonQuestion] = []
+        questions: list[Question] = []
         answer = asyncio.get_running_loop().create_future()
 
-        async def put(question: PersonQuestion) -> PersonAnswer | None:
+        async def put(question: Question) -> Answer | None:
             questions.append(question)
             return await answer
 
@@ -259,7 +259,7 @@ class TestConversations:
                 for number in range(CONVERSATIONS_MAX + 1):
                     async with pool.conversation(OWNER, "default", f"c{number}", unasked):
                         pass
-                answer.set_result(PersonAnswer("this"))
+                answer.set_result(Answer("this"))
                 assert (await asking).answer == "x"
             async with pool.conversation(OWNER, "default", "notes", unasked) as again:
                 assert again is talk

@@ -10,12 +10,12 @@ import pytest
 
 from config.schema import load_profile
 from config.settings import SettingsError
+from core.asking import Answer, Question
 from core.errors import UsageError, UserError
 from core.events import PlanWritten, RunFinished, RunStarted, ToolCallStarted
 from core.turn import RunOutcome
 from modules.app import open_agent
 from modules.service.python import PythonAgent
-from modules.service.questions import PersonAnswer, PersonQuestion
 from tests.command_line import SUMS_SERVER, plan, script, session_files, write_profile
 
 GATED = Path(__file__).parents[2] / "fixtures" / "servers" / "gated_server.py"
@@ -118,9 +118,9 @@ async def test_a_cancelled_request_ends_and_leaves_the_agent_usable(tmp_path: Pa
 
 
 async def test_a_question_goes_to_the_program(tmp_path: Path) -> None:
-    asked: list[PersonQuestion] = []
+    asked: list[Question] = []
 
-    async def ask(question: PersonQuestion) -> str:
+    async def ask(question: Question) -> str:
         asked.append(question)
         return "the one in Ohio"
 
@@ -135,8 +135,8 @@ async def test_a_question_goes_to_the_program(tmp_path: Path) -> None:
 
 
 async def test_leave_for_a_call_is_asked_of_the_program(tmp_path: Path) -> None:
-    async def ask(question: PersonQuestion) -> PersonAnswer:
-        return PersonAnswer("once" if question.kind == "approval" else "")
+    async def ask(question: Question) -> Answer:
+        return Answer("once" if question.kind == "approval" else "")
 
     server = f"id: gates\nscript: {GATED}\nargs: [{tmp_path}]\ndescription: waits at gates"
     (tmp_path / "door").touch()

@@ -1,15 +1,12 @@
 """What the items of a session tell: answered requests, what was used, what was done."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 import pytest
 
+from core.asking import AskedCall, Leave, LeaveQuestion, ShownValue
 from core.base.redaction import Redactor
 from core.errors import StorageError
-from core.provenance.checks import Doubt
-from core.provenance.guard import Leave
-from core.provenance.permissions import Permission
 from core.turn import SANDBOX_STEP, USAGE, Exchange, MemoryItem, Usage
 from core.values import Json, JsonObject
 from modules.session.history import (
@@ -93,48 +90,51 @@ def test_what_a_session_has_done_is_counted_from_its_items() -> None:
     assert activity_of(items) == Activity(requests=1, plans=2, seconds=2, calls=1, call_seconds=0.5)
 
 
+OURS = "sk-very-secret-1"
+READ = AskedCall("web.read", (ShownValue("url", f"http://x/?k={OURS}", "unknown"),), {})
+ASKED = LeaveQuestion((READ, READ), ("it may change something",), (f"web.read(url={OURS})",))
+
+
 @pytest.mark.parametrize(
-    ("answer", "holds", "text"),
+    ("answer", "holds", "text", "allowed"),
     [
-        (Leave("always"), "always", "The user allowed web.read"),
-        (Leave("no", "not with sk-very-secret-1"), "no", "The user did not allow web.read"),
+        (Leave("always"), "always", "The user allowed web.read", "web.read(url=[redacted"),
+        (Leave("once", only=frozenset({1})), "once", "The user allowed web.read", "web.read(url="),
+        (Leave("session", rule="web.read"), "session", "The user allowed web.read", "web.read"),
+        (Leave("no", f"not with {OURS}"), "no", "The user did not allow web.read", ""),
     ],
 )
 async def test_what_the_user_allows_is_kept_without_secrets(
-    answer: Leave, holds: str, text: str
+    answer: Leave, holds: str, text: str, allowed: str
 ) -> None:
     kept: list[MemoryItem] = []
 
-    async def ask(tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]) -> Leave | None:
+    async def ask(question: LeaveQuestion) -> Leave | None:
         return answer
 
     async def keep(item: MemoryItem) -> None:
         kept.append(item)
         raise StorageError("the disk is full")
 
-    redactor = Redactor({"SERVICE_API_KEY": "sk-very-secret-1"})
-    asking = leave_kept(ask, keep, redactor, lambda: 7.0)
-    doubts = [Doubt("url", "http://x/?k=sk-very-secret-1", "k"), Doubt("tool", "web.read", "k")]
-    given = await asking("web.read", doubts, [Permission("web.read", "host", "x", "http://x")])
-    assert given == answer
+    asking = leave_kept(ask, keep, Redactor({"SERVICE_API_KEY": OURS}), lambda: 7.0)
+    assert await asking(ASKED) == answer
     (item,) = kept
     told = item.metadata[LEAVE]
     assert isinstance(told, dict)
     assert (item.text, item.timestamp, told["holds"]) == (text, 7.0, holds)
-    assert (told["tool"], told["for"]) == ("web.read", "http://x")
-    assert str(told["values"]).startswith("http://x/?k=")
-    assert ";" not in str(told["values"])
-    assert "sk-very-secret-1" not in str(told)
+    assert told["tool"] == "web.read"
+    assert str(told["for"]).startswith(allowed)
+    assert told.get("calls") == ([2] if answer.only else None)
+    assert OURS not in str(told)
     started = note("start", user_query="x")
     assert runs_in([started, item]) == [[started, item]]
 
 
 async def test_nothing_is_kept_where_nobody_answers() -> None:
-    async def ask(tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]) -> Leave | None:
+    async def ask(question: LeaveQuestion) -> Leave | None:
         return None
 
     async def keep(item: MemoryItem) -> None:
         raise AssertionError("there is nothing to keep")
 
-    asking = leave_kept(ask, keep, Redactor({}))
-    assert await asking("web.read", [Doubt("url", "x", "x")], []) is None
+    assert await leave_kept(ask, keep, Redactor({}))(ASKED) is None

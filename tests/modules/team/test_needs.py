@@ -60,7 +60,8 @@ async def test_what_the_person_says_stands_where_the_subtask_wants_it() -> None:
     ("says", "settled"),
     [
         ("y", Given("", is_users=True)),
-        ("Yes, please", Given("", is_users=True)),
+        ("Yes", Given("", is_users=True)),
+        ("Yes, but not today", Refused("the user did not allow it: Yes, but not today")),
         ("", Refused("the user did not allow it")),
         ("No", Refused("the user did not allow it")),
         ("not before noon", Refused("the user did not allow it: not before noon")),

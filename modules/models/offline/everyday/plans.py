@@ -58,9 +58,11 @@ def _told_before(text: str) -> Iterator[str]:
     if (found := _BEFORE.fullmatch(text)) is None:
         return
     task, what = found["task"], found["what"]
-    if (pointer := _POINTER.search(task)) is None:
+    pointers = [*_POINTER.finditer(task)]
+    if not pointers:
         yield f"{task} {what}"
         return
+    pointer = pointers[-1]
     before = task[: pointer.start()]
     yield f"{before}{what}{task[pointer.end() :]}"
     yield f"{before}{what}{pointer['noun'] or ''}{task[pointer.end() :]}"

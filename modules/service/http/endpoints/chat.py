@@ -20,7 +20,6 @@ from modules.service.http.endpoints.streams import EVENTS_TYPE, EventStream
 from modules.service.http.endpoints.table import Answered, Endpoint, Service
 from modules.service.http.guard import execution_of, profile_of, user_of
 from modules.service.pool import User
-from modules.service.questions import PersonAnswer
 from modules.service.served.runs import ServedRun
 from modules.session.attached.text_file import variable_name
 from modules.session.request import clean_request
@@ -89,7 +88,7 @@ async def _events(service: Service, request: Request) -> Answered:
 async def _answer(service: Service, request: Request) -> Answered:
     """Answers a question of a run (`clarify.request`)."""
     run, given = await _found(service, request), await sent(request, AnswerRequest)
-    run.answer(given.question_id, PersonAnswer(given.text, given.content, given.declined))
+    run.answer(given.question_id, given.answer)
 
 
 @Endpoint("DELETE", "/runs/{id}", status=204, problems=("not-found",))

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from typing_extensions import TypedDict
 
+from core.asking import Answer
 from core.values import Json, JsonObject
 from modules.service.http.problems import Refused
 
@@ -129,6 +130,20 @@ class AnswerRequest(Sent):
         default_factory=dict[str, Json], description="the values of a form, by name"
     )
     declined: bool = Field(False, description="there will be no answer")
+    rule: str = Field(
+        "",
+        max_length=100_000,
+        description="with the options `session` and `always`: is kept in place of `rules`",
+    )
+    only: list[int] | None = Field(
+        None, description="with a yes: the numbers of the `calls` that are allowed, from 0"
+    )
+
+    @property
+    def answer(self) -> Answer:
+        """What the person said."""
+        only = None if self.only is None else tuple(self.only)
+        return Answer(self.text, self.content, self.declined, self.rule, only)
 
 
 class RenameRequest(Sent):

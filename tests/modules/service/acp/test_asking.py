@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from core.asking import Answer, AskedCall, Question, ShownValue
 from core.base.redaction import Redactor
 from core.mcp.peer import RpcError, SessionLost
 from core.values import Json, JsonObject
 from modules.service.acp.asking import EditorQuestions
 from modules.service.acp.door import Editor
 from modules.service.acp.updates import RunUpdates
-from modules.service.questions import PersonAnswer, PersonQuestion
 
-VISIT = PersonQuestion(
+VISIT = Question(
     "1", "visit", "sign in", options={"done": "I have", "no": "I won't"}, url="https://a.example/"
 )
 FORM: JsonObject = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -53,8 +53,8 @@ def chosen(option: Json) -> JsonObject:
 @pytest.mark.parametrize(
     ("answer", "expected", "status"),
     [
-        (chosen("done"), PersonAnswer("done"), "completed"),
-        (chosen("no"), PersonAnswer("no"), "failed"),
+        (chosen("done"), Answer("done"), "completed"),
+        (chosen("no"), Answer("no"), "failed"),
         (chosen("never offered"), None, "failed"),
         (chosen(["done"]), None, "failed"),
         ({"outcome": {"outcome": "cancelled"}}, None, "failed"),
@@ -64,7 +64,7 @@ def chosen(option: Json) -> JsonObject:
     ],
 )
 async def test_what_has_options_is_a_permission_request(
-    answer: JsonObject | Exception, expected: PersonAnswer | None, status: str
+    answer: JsonObject | Exception, expected: Answer | None, status: str
 ) -> None:
     editor = FakeEditor(answer)
     assert await editor.questions.put(VISIT) == expected
@@ -77,16 +77,16 @@ async def test_what_has_options_is_a_permission_request(
 @pytest.mark.parametrize(
     ("action", "expected"),
     [
-        ("accept", PersonAnswer(content={"name": "Ada"})),
-        ("decline", PersonAnswer(declined=True)),
+        ("accept", Answer(content={"name": "Ada"})),
+        ("decline", Answer(declined=True)),
         ("cancel", None),
         (None, None),
     ],
 )
 async def test_a_form_goes_to_an_editor_that_has_forms_alone(
-    action: str | None, expected: PersonAnswer | None
+    action: str | None, expected: Answer | None
 ) -> None:
-    question = PersonQuestion("1", "form", "who are you?", form=FORM)
+    question = Question("1", "form", "who are you?", form=FORM)
     editor = FakeEditor({"action": action, "content": {"name": "Ada"}}, forms=True)
     assert await editor.questions.put(question) == expected
     assert editor.asked[0][1]["requestedSchema"] == FORM
@@ -96,23 +96,36 @@ async def test_a_form_goes_to_an_editor_that_has_forms_alone(
 
 
 async def test_a_free_question_is_asked_in_the_chat() -> None:
-    question = PersonQuestion("1", "part", "which colour?", detail="the parts so far")
+    question = Question("1", "part", "which colour?", detail="the parts so far")
     editor = FakeEditor({})
-    assert await editor.questions.put(question) == PersonAnswer("from the chat")
+    assert await editor.questions.put(question) == Answer("from the chat")
     assert editor.chat == ["which colour?\n\nthe parts so far"]
 
 
-async def test_hidden_characters_of_a_call_are_shown() -> None:
-    question = PersonQuestion(
-        "1",
-        "approval",
-        "may it?",
-        '{"path": "a\u202eb"}',
-        {"once": "yes", "no": "no"},
-        tool="files.write_file",
-    )
-    editor = FakeEditor(chosen("once"))
-    assert await editor.questions.put(question) == PersonAnswer("once")
-    call = editor.asked[0][1]["toolCall"]
-    assert isinstance(call, dict)
-    assert "\\u202e" in str(call["content"]).replace("\\\\", "\\")
+LEAVE = Question(
+    "1",
+    "approval",
+    "may it?",
+    options={"once": "", "session": "", "always": "", "no": ""},
+    tool="files.write_file",
+    calls=(AskedCall("files.write_file", (ShownValue("path", "a.txt", "unknown"),), {}),),
+    rules=("files.write_file",),
+)
+
+
+async def test_editors_get_a_button_for_each_kind_and_the_chat_for_the_rest() -> None:
+    editor = FakeEditor(chosen("other"))
+    assert await editor.questions.put(LEAVE) == Answer("from the chat")
+    options = editor.asked[0][1]["options"]
+    assert isinstance(options, list)
+    assert [each["optionId"] for each in options if isinstance(each, dict)] == [
+        *("once", "always", "no", "never", "other")
+    ]
+    assert "`always files.write_file`" in editor.chat[0]
+
+
+async def test_who_wants_no_more_questions_about_a_tool_gets_none() -> None:
+    editor = FakeEditor(chosen("never"))
+    assert await editor.questions.put(LEAVE) == Answer("no")
+    assert await editor.questions.put(LEAVE) == Answer("no")
+    assert len(editor.asked) == 1

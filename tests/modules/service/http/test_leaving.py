@@ -22,7 +22,7 @@ from tests.modules.service.http.served import (
 )
 
 SERVERS = ROOT / "tests" / "fixtures" / "servers"
-APPROVED = ("gate.hold", "typed.talk", "typed.picture", "typed.refuse", "asking.table")
+APPROVED = ("gate.hold(*)", "typed.talk", "typed.picture", "typed.refuse", "asking.table")
 LATE = ("response.chunk", "workflow.complete", "response.done")
 """Kinds behind which a run may have ended before its client has left."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core.asking import Answer, Question
 from core.base.redaction import Redactor
 from core.events import (
     Answered,
@@ -28,7 +29,6 @@ from core.tools.content import ImageBlock
 from core.turn import Plan, RunOutcome, ToolCall
 from core.values import Json, JsonObject
 from modules.service.agents import Agent
-from modules.service.questions import PersonAnswer, PersonQuestion
 from modules.service.served.events import (
     DONE,
     EVENT_CHARACTERS_MAX,
@@ -108,9 +108,9 @@ class TestRealRuns:
         async with serving(made) as runs:
             run = await runs.start(OWNER, "hm")
             leave = await until(run, "clarify.request")
-            run.answer(question_of(leave), PersonAnswer("no"))
+            run.answer(question_of(leave), Answer("no"))
             which = await until(run, "clarify.request", leave.id)
-            run.answer(question_of(which), PersonAnswer("this"))
+            run.answer(question_of(which), Answer("this"))
             events = await heard(run)
         [refused] = [event.data for event in events if event.name == "tool.error"]
         assert (refused["refused"], refused["call"]) == (True, None)
@@ -162,11 +162,11 @@ class TestRealRuns:
                 Subtask("fact", "find it", after=("leave",)),
             ),
         )
-        asked: list[PersonQuestion] = []
+        asked: list[Question] = []
 
-        async def put(question: PersonQuestion) -> PersonAnswer:
+        async def put(question: Question) -> Answer:
             asked.append(question)
-            return PersonAnswer({"part": "yes", "approval": "once"}.get(question.kind, "this"))
+            return Answer({"part": "yes", "approval": "once"}.get(question.kind, "this"))
 
         async def listen(event: Event) -> None:
             pass

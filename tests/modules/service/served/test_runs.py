@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.asking import Answer, Question
 from core.errors import UsageError
 from core.run.execution import begin
 from modules.service.pool import ConversationBusy, user_named
-from modules.service.questions import PersonAnswer, PersonQuestion
 from modules.service.served.events import ServiceEvent
 from modules.service.served.run_log import RUNS_FOLDER, log_file
 from modules.service.served.runs import (
@@ -70,7 +70,7 @@ class TestARun:
             following = asyncio.create_task(heard(run))
             question = await until(run, "clarify.request")
             late = asyncio.create_task(heard(run, question.id))
-            run.answer(question_of(question), PersonAnswer("the second"))
+            run.answer(question_of(question), Answer("the second"))
             events = await following
             assert await late == events[question.id :]
             assert await heard(run) == events
@@ -104,7 +104,7 @@ class TestARun:
             question = await until(waiting, "clarify.request")
             beside = await there.start(OWNER, "third", conversation_id="notes")
             await heard(beside)
-            waiting.answer(question_of(question), PersonAnswer("this"))
+            waiting.answer(question_of(question), Answer("this"))
             await heard(waiting)
         items = json.loads(next(made.places.home.rglob("notes.json")).read_text())
         asked = [item["user_query"] for item in items if item["text"].startswith("Started")]
@@ -223,7 +223,7 @@ class TestCancelling:
                 assert [event.data["answered"] for event in answered] == [False]
                 assert end_of(events)["status"] == "interrupted"
                 with pytest.raises(NoSuchQuestion):
-                    run.answer(question_of(question), PersonAnswer("late"))
+                    run.answer(question_of(question), Answer("late"))
 
     async def test_a_question_about_changed_tools_ends_with_the_run_that_saw_it(
         self, tmp_path: Path
@@ -250,12 +250,10 @@ class TestQuestions:
         async with serving(setting(tmp_path, [asks("which?"), says("x")])) as runs:
             run = await runs.start(OWNER, "hm")
             await until(run, "clarify.request")
-            putting = asyncio.create_task(
-                run.put(PersonQuestion("q", "part", "go on?", step="fact"))
-            )
+            putting = asyncio.create_task(run.put(Question("q", "part", "go on?", step="fact")))
             await asyncio.sleep(0)
-            run.answer("q", PersonAnswer("yes"))
-            assert await putting == PersonAnswer("yes")
+            run.answer("q", Answer("yes"))
+            assert await putting == Answer("yes")
             run.cancel()
             events = await heard(run)
         told = [event for event in events if event.name.startswith("clarify.")]
@@ -268,10 +266,10 @@ class TestQuestions:
             run = await runs.start(OWNER, "hm")
             id_ = question_of(await until(run, "clarify.request"))
             with pytest.raises(UsageError, match="'guests' does not fit"):
-                run.answer(id_, PersonAnswer(content={"guests": 99}))
-            run.answer(id_, PersonAnswer(content={"guests": 2}))
+                run.answer(id_, Answer(content={"guests": 99}))
+            run.answer(id_, Answer(content={"guests": 2}))
             with pytest.raises(NoSuchQuestion):
-                run.answer(id_, PersonAnswer(declined=True))
+                run.answer(id_, Answer(declined=True))
             done = end_of(await heard(run))
         assert done["answer"] == "{'action': 'accept', 'content': {'guests': 2}}"
 
@@ -280,7 +278,7 @@ class TestQuestions:
             first, second = [await runs.start(OWNER, "hm") for _ in range(2)]
             ids = [question_of(await until(run, "clarify.request")) for run in (first, second)]
             with pytest.raises(NoSuchQuestion):
-                first.answer(ids[1], PersonAnswer("x"))
+                first.answer(ids[1], Answer("x"))
 
 
 class TestLimits:
@@ -312,7 +310,7 @@ class TestLimits:
             await settled(lambda: runs.is_draining)
             with pytest.raises(Draining):
                 await runs.start(OWNER, "hm")
-            run.answer(question_of(question), PersonAnswer("this"))
+            run.answer(question_of(question), Answer("this"))
             await draining
             assert end_of(await heard(run))["answer"] == "x"
 
@@ -504,4 +502,4 @@ def _done_to(
         after = min(which, last.id if last is not None else 0)
         readers.append((after, asyncio.create_task(heard(run, after))))
     elif last is not None and last.name == "clarify.request":
-        run.answer(question_of(last), PersonAnswer("this"))
+        run.answer(question_of(last), Answer("this"))

@@ -25,6 +25,7 @@ class Person(Dialogue):
         self.lines = list(lines)
         self.shown = ""
         self.hidden: list[bool] = []
+        self.begun: list[str] = []
         self.attended = attended
         self.open = 0
         self.opened_times = 0
@@ -48,9 +49,10 @@ class Person(Dialogue):
         assert self.open == 1
         self.shown += text
 
-    async def read_line(self, *, hidden: bool = False) -> str:
+    async def read_line(self, *, hidden: bool = False, begun: str = "") -> str:
         await self.typing.wait()
         self.hidden.append(hidden)
+        self.begun.append(begun)
         line = self.lines.pop(0)
         if isinstance(line, Exception):
             raise line

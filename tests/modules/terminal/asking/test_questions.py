@@ -6,11 +6,9 @@ from collections.abc import Coroutine
 
 import pytest
 
+from core.asking import AskedCall, Leave, LeaveQuestion
 from core.dispatch.hooks import ToolChange
 from core.mcp.hooks import Question, Reply
-from core.provenance.checks import Doubt
-from core.provenance.guard import Leave
-from core.provenance.permissions import Permission
 from core.team.graph import Need, Subtask
 from core.values import JsonObject
 from modules.team.needs import Wanted
@@ -32,7 +30,7 @@ from tests.modules.terminal.asking.person import (
     question,
 )
 
-ANY = Permission("web.read", "any")
+ASKED = LeaveQuestion((AskedCall("web.read", (), {}),), ("why",), ("web.read",))
 
 
 class TestForms:
@@ -359,7 +357,7 @@ class TestCtrlC:
             "ask": questions.ask(question(a={"type": "string"}, b={"type": "string"})),
             "ask_back": questions.ask_back("Which one?"),
             "approve": questions.approve([ToolChange("notes", "read", "a", "b")]),
-            "allow": questions.allow("web.read", [Doubt("url", "http://x", "k")], [ANY]),
+            "allow": questions.allow(ASKED),
         }
         async with asyncio.timeout(5):
             assert await asking.pop(kind) == given

@@ -6,22 +6,15 @@ from contextlib import contextmanager
 
 import pytest
 
+from core.asking import Answer, AskedCall, LeaveQuestion, Question, ShownValue
 from core.base.redaction import Redactor
 from core.dispatch.hooks import QUESTIONS_PER_RUN, ToolChange
 from core.errors import UsageError
-from core.mcp.hooks import Question, Reply
-from core.provenance.checks import Doubt
-from core.provenance.guard import Leave
-from core.provenance.permissions import Permission
+from core.mcp import hooks
+from core.mcp.hooks import Reply
 from core.team.graph import Subtask
 from core.values import Json, JsonObject
-from modules.service.questions import (
-    DETAIL_CHARACTERS_MAX,
-    PersonAnswer,
-    PersonQuestion,
-    PersonQuestions,
-    check_answer,
-)
+from modules.asking import ATTEMPTS_MAX, DETAIL_CHARACTERS_MAX, Asker, fitting
 from modules.team.needs import Wanted
 
 OURS = "s3cr3t-of-mine"
@@ -30,12 +23,12 @@ OURS = "s3cr3t-of-mine"
 class Person:
     """Gives one answer to every question, and keeps what it was asked; None never answers."""
 
-    def __init__(self, answer: PersonAnswer | None = None, seconds: float = 20.0) -> None:
-        self.asked: list[PersonQuestion] = []
+    def __init__(self, answer: Answer | None = None, seconds: float = 20.0) -> None:
+        self.asked: list[Question] = []
         self.told: list[str] = []
         self.standing = 0
         self._answer = answer
-        self.questions = PersonQuestions(
+        self.questions = Asker(
             self._put, Redactor({"API_KEY": OURS}), self._still, seconds, self._tell
         )
 
@@ -47,7 +40,7 @@ class Person:
         finally:
             self.standing -= 1
 
-    async def _put(self, question: PersonQuestion) -> PersonAnswer | None:
+    async def _put(self, question: Question) -> Answer | None:
         assert self.standing == 1
         self.asked.append(question)
         if self._answer is None:
@@ -58,20 +51,20 @@ class Person:
         self.told.append(text)
 
 
-def form(required: tuple[str, ...] = (), **fields: Json) -> Question:
+def form(required: tuple[str, ...] = (), **fields: Json) -> hooks.Question:
     schema: JsonObject = {
         "type": "object",
         "properties": fields,
         "required": [*required],
     }
-    return Question("booking", "Well?", schema)
+    return hooks.Question("booking", "Well?", schema)
 
 
 AGE: JsonObject = {"type": "integer", "minimum": 1}
 
 
 async def test_a_form_is_put_as_it_is_and_its_values_go_back() -> None:
-    person = Person(PersonAnswer(content={"age": 7}))
+    person = Person(Answer(content={"age": 7}))
     assert await person.questions.ask(form(age=AGE)) == Reply("accept", {"age": 7})
     [asked] = person.asked
     assert (asked.kind, asked.text) == ("form", "server 'booking' asks: Well?")
@@ -83,38 +76,40 @@ async def test_a_form_is_put_as_it_is_and_its_values_go_back() -> None:
     "question",
     [
         form(password={"type": "string", "title": OURS}),
-        Question("booking", "Go", url=f"https://x.example/?key={OURS}"),
+        hooks.Question("booking", "Go", url=f"https://x.example/?key={OURS}"),
         form(odd={"type": "object"}),
-        Question("booking", "Well?", {"properties": {f"f{n}": {} for n in range(51)}}),
+        hooks.Question("booking", "Well?", {"properties": {f"f{n}": {} for n in range(51)}}),
         form(long={"type": "string", "title": "x" * DETAIL_CHARACTERS_MAX}),
     ],
 )
 async def test_what_holds_our_secrets_or_is_no_form_or_too_long_is_never_put(
-    question: Question,
+    question: hooks.Question,
 ) -> None:
-    person = Person(PersonAnswer())
+    person = Person(Answer())
     assert await person.questions.ask(question) == Reply("decline")
     assert person.asked == []
 
 
 async def test_texts_go_out_without_our_secrets() -> None:
-    person = Person(PersonAnswer(OURS))
+    person = Person(Answer(OURS))
     await person.questions.ask_back(f"is {OURS} right?")
-    await person.questions.ask(Question("booking", f"is {OURS} right?"))
+    await person.questions.ask(hooks.Question("booking", f"is {OURS} right?"))
     assert not [question for question in person.asked if OURS in question.text]
 
 
 @pytest.mark.parametrize(("said", "action"), [("done", "accept"), ("no", "decline")])
 async def test_a_page_is_visited_by_the_person(said: str, action: str) -> None:
-    person = Person(PersonAnswer(said))
-    reply = await person.questions.ask(Question("bank", "Sign in", url="https://bank.example/"))
+    person = Person(Answer(said))
+    reply = await person.questions.ask(
+        hooks.Question("bank", "Sign in", url="https://bank.example/")
+    )
     assert reply.action == action
     assert person.asked[0].url == "https://bank.example/"
     assert [*person.asked[0].options] == ["done", "no"]
 
 
 async def test_who_declines_and_who_never_answers_are_told_apart() -> None:
-    declines, sleeps = Person(PersonAnswer(declined=True)), Person(None, 0.01)
+    declines, sleeps = Person(Answer(declined=True)), Person(None, 0.01)
     assert await declines.questions.ask(form(age=AGE)) == Reply("decline")
     assert await sleeps.questions.ask(form(age=AGE)) == Reply("cancel")
     assert await sleeps.questions.ask_back("which?") is None
@@ -123,7 +118,7 @@ async def test_who_declines_and_who_never_answers_are_told_apart() -> None:
 
 
 async def test_servers_ask_so_much_a_request_and_no_more() -> None:
-    person = Person(PersonAnswer(content={"age": 7}))
+    person = Person(Answer(content={"age": 7}))
     change = [ToolChange("s", "t", "a", "b")]
     replies = [await person.questions.ask(form(age=AGE)) for _ in range(QUESTIONS_PER_RUN + 2)]
     assert [reply.action for reply in replies] == ["accept"] * QUESTIONS_PER_RUN + ["decline"] * 2
@@ -138,42 +133,37 @@ async def test_servers_ask_so_much_a_request_and_no_more() -> None:
     assert (await person.questions.ask(form(age=AGE))).action == "accept"
 
 
-@pytest.mark.parametrize(
-    ("said", "leave"),
-    [
-        (PersonAnswer("once"), Leave("once")),
-        (PersonAnswer("always"), Leave("always")),
-        (PersonAnswer("no"), Leave("no")),
-        (PersonAnswer("write to Ben in her place"), Leave("no", "write to Ben in her place")),
-        (PersonAnswer(declined=True), Leave("no")),
-    ],
-)
-async def test_leave_for_a_call(said: PersonAnswer, leave: Leave) -> None:
-    person = Person(said)
-    doubts = [Doubt("tool", "mail.send", "mail.send", {"to": "ann@x.example"})]
-    always = [Permission("mail.send", "any", shown="any mail")]
-    assert await person.questions.allow("mail.send", doubts, always) == leave
-    [asked] = person.asked
-    assert (asked.kind, asked.detail) == ("approval", '{"to": "ann@x.example"}')
-    assert "for any mail" in asked.options["always"]
-
-
 async def test_a_call_that_nobody_can_check_by_eye_is_refused_without_a_question() -> None:
-    person = Person(PersonAnswer("once"))
-    doubt = Doubt("tool", "mail.send", "mail.send", {"text": "x" * DETAIL_CHARACTERS_MAX})
-    assert await person.questions.allow("mail.send", [doubt], []) is None
+    person = Person(Answer("once"))
+    long = ShownValue("text", "x" * DETAIL_CHARACTERS_MAX, "unknown")
+    question = LeaveQuestion((AskedCall("mail.send", (long,), {}),), ("why",), ())
+    assert await person.questions.allow(question) is None
     assert person.asked == []
+
+
+async def test_an_answer_that_does_not_fit_is_told_and_asked_for_so_often_and_no_more() -> None:
+    person = Person(Answer(content={"age": "seven"}))
+    assert await person.questions.ask(form(age=AGE)) == Reply("cancel")
+    assert len({asked.id for asked in person.asked}) == len(person.asked) == ATTEMPTS_MAX
+    first, *others = (asked.text for asked in person.asked)
+    assert "no answer" not in first
+    assert {*others} == {
+        "That was no answer: the value of 'age' does not fit: it is held against "
+        f'{{"type": "integer", "minimum": 1}}.\n{first}'
+    }
 
 
 @pytest.mark.parametrize(
     ("said", "text"),
     [
-        (PersonAnswer(" yes "), "yes"),
-        (PersonAnswer(declined=True), ""),
+        (Answer(" yes "), "yes"),
+        (Answer("y"), "yes"),
+        (Answer("not before noon"), "not before noon"),
+        (Answer(declined=True), ""),
         (None, None),
     ],
 )
-async def test_a_part_that_needs_a_word(said: PersonAnswer | None, text: str | None) -> None:
+async def test_a_part_that_needs_a_word(said: Answer | None, text: str | None) -> None:
     person = Person(said, 20 if said else 0.01)
     part = Subtask("pay", "pay the bill", needs="approval", question="Pay?", default="no")
     assert await person.questions.ask_for(Wanted(part, "pay 7", {"bill": "7 zl"})) == text
@@ -182,38 +172,38 @@ async def test_a_part_that_needs_a_word(said: PersonAnswer | None, text: str | N
     assert asked.detail == "pay 7\n\nbill:\n7 zl"
 
 
-FORM = PersonQuestion("1", "form", "", form=form(("age",), age=AGE, name={"type": "string"}).fields)
-VISIT = PersonQuestion("1", "visit", "", options={"done": "", "no": ""})
+FORM = Question("1", "form", "", form=form(("age",), age=AGE, name={"type": "string"}).fields)
+VISIT = Question("1", "visit", "", options={"done": "", "no": ""})
 
 
 @pytest.mark.parametrize(
     ("question", "answer", "words"),
     [
-        (FORM, PersonAnswer(content={"age": "7"}), "'age' does not fit"),
-        (FORM, PersonAnswer(content={"age": True}), "'age' does not fit"),
-        (FORM, PersonAnswer(content={"age": 7, "more": 1}), "no field 'more'; its fields: age"),
-        (FORM, PersonAnswer(content={"name": "Ann"}), "lacks age"),
-        (VISIT, PersonAnswer("perhaps"), "one of: done, no"),
-        (VISIT, PersonAnswer(), "one of: done, no"),
+        (FORM, Answer(content={"age": "7"}), "'age' does not fit"),
+        (FORM, Answer(content={"age": True}), "'age' does not fit"),
+        (FORM, Answer(content={"age": 7, "more": 1}), "no field 'more'; its fields: age"),
+        (FORM, Answer(content={"name": "Ann"}), "lacks age"),
+        (VISIT, Answer("perhaps"), "one of: done, no"),
+        (VISIT, Answer(), "one of: done, no"),
     ],
 )
 def test_an_answer_that_does_not_fit_says_what_would(
-    question: PersonQuestion, answer: PersonAnswer, words: str
+    question: Question, answer: Answer, words: str
 ) -> None:
     with pytest.raises(UsageError, match=words):
-        check_answer(question, answer)
+        fitting(question, answer)
 
 
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        (FORM, PersonAnswer(content={"age": 7})),
-        (FORM, PersonAnswer(declined=True)),
-        (VISIT, PersonAnswer("done")),
-        (PersonQuestion("1", "question", ""), PersonAnswer("anything")),
-        (PersonQuestion("1", "approval", "", options={"no": ""}), PersonAnswer("ask Ben first")),
-        (PersonQuestion("1", "form", ""), PersonAnswer()),
+        (FORM, Answer(content={"age": 7})),
+        (FORM, Answer(declined=True)),
+        (VISIT, Answer("done")),
+        (Question("1", "question", ""), Answer("anything")),
+        (Question("1", "approval", "", options={"no": ""}), Answer("ask Ben first")),
+        (Question("1", "form", ""), Answer()),
     ],
 )
-def test_an_answer_that_fits_goes_through(question: PersonQuestion, answer: PersonAnswer) -> None:
-    check_answer(question, answer)
+def test_an_answer_that_fits_goes_through(question: Question, answer: Answer) -> None:
+    fitting(question, answer)

@@ -1,111 +1,68 @@
-"""What a person is asked while a request is answered, where there is no terminal.
-
-A plan asks back, a server wants a form filled in, a call needs leave, a server's tools have
-changed, a part of a graph needs a word. All of these are one kind of question here, which each door
-puts to its person in its own way. Texts in it may be written by anybody: doors show them as text.
-"""
+"""What the engine asks the person whose request is answered, whatever the door (`core.asking`)."""
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import field, replace
-from typing import Final, Literal, TypeAlias
+from dataclasses import replace
+from typing import Final
 
-from core.asking import Leave, LeaveQuestion, is_yes
-from core.base.frozen import frozen
+from core.asking import YES, Answer, Leave, LeaveQuestion, Person, Question, leave_of
 from core.base.json_text import json_start
 from core.base.redaction import Redactor
-from core.base.text import shorten
+from core.base.text import one_line, shorten, with_hidden_shown
 from core.dispatch.hooks import DispatcherHooks, RunQuestions, ToolChange
 from core.errors import UsageError
+from core.mcp import hooks
 from core.mcp.form import FormError, read_form
-from core.mcp.hooks import Question, Reply
+from core.mcp.hooks import Reply
 from core.run.execution import current_step
-from core.values import Json, JsonObject
+from core.values import Json
 from modules.team.needs import Wanted
-
-QuestionKind: TypeAlias = Literal["question", "form", "visit", "approval", "changed_tools", "part"]
-"""A plan's own; a form or a page of a server; leave for a call; tools that changed; a part's."""
 
 TEXT_CHARACTERS_MAX: Final = 8_000
 """A longer text of a question is cut."""
 
 DETAIL_CHARACTERS_MAX: Final = 20_000
-"""A call with longer arguments, or a longer form, can't be checked by eye: nobody is asked."""
+"""Calls with longer arguments, or a longer form, can't be checked by eye: nobody is asked."""
 
 ASK_SECONDS: Final = 300.0
 """So long a person is waited for; then there is no answer."""
 
-HOLDS: Final[Mapping[str, Literal["no", "once", "session", "always"]]] = {
-    "no": "no",
-    "once": "once",
-    "session": "session",
-    "always": "always",
-}
-"""The answers to a question for leave."""
+
+ATTEMPTS_MAX: Final = 3
+"""So often a question is put where the answer does not fit it."""
 
 
-@frozen
-class PersonQuestion:
-    """A question to the person whose request is answered.
-
-    Attributes:
-        id: unique; the answer names it.
-        kind: what asks.
-        text: what is asked.
-        detail: what belongs to it: arguments of a call as JSON, definitions before and after.
-        options: the answers there are, by their values, with words for people; none where the
-            answer is a text or a form.
-        form: JSON Schema of the object that is asked for.
-        url: the page that a server sends the person to; it is not opened by us.
-        default: what stands for no answer.
-        tool: the call that needs leave, as `server.tool`; empty for other kinds.
-        step: the part of a graph that asks; empty where that is none, or a server asks.
-    """
-
-    id: str
-    kind: QuestionKind
-    text: str
-    detail: str = ""
-    options: Mapping[str, str] = field(default_factory=dict[str, str])
-    form: JsonObject = field(default_factory=dict[str, Json])
-    url: str | None = None
-    default: str | None = None
-    tool: str = ""
-    step: str = ""
-
-
-@frozen
-class PersonAnswer:
-    """What the person said: one of the options or a text, or the values of a form.
-
-    `declined`: the person does not want to answer.
-    """
-
-    text: str = ""
-    content: JsonObject = field(default_factory=dict[str, Json])
-    declined: bool = False
-
-
-PutQuestion: TypeAlias = Callable[[PersonQuestion], Awaitable[PersonAnswer | None]]
-"""Puts a question to the person; None where nobody is there, or answers."""
-
-
-def check_answer(question: PersonQuestion, answer: PersonAnswer) -> None:
-    """Let through what answers the question.
+def fitting(question: Question, answer: Answer) -> Answer:
+    """The answer, where it fits the question; "y" is a "yes".
 
     Raises:
-        UsageError: it is none of the values to choose from, or does not fit the form.
+        UsageError: it is none of the values to choose from, does not fit the form, or can't be
+            meant as leave.
     """
+    if question.kind == "approval":
+        leave_of(question, answer)
+        return answer
+    if answer.rule or answer.only is not None:
+        raise UsageError("'rule' and 'only' answer a question for leave, which this is not")
     if answer.declined:
-        return
-    # Who allows no call may say in words what to do in its place.
-    if question.options and question.kind != "approval" and answer.text not in question.options:
-        known = ", ".join(question.options)
-        raise UsageError(f"{shorten(answer.text, 80)!r} is no answer; 'text' is one of: {known}")
-    if question.kind != "form":
-        return
+        return answer
+    if question.kind == "form":
+        _check_form(question, answer)
+    elif question.options and answer.text not in question.options:
+        word = answer.text.strip().lower()
+        meant = "yes" if word in YES else "no" if word in ("n", "no") else word
+        if meant not in question.options and question.kind != "part":  # whose no has words, too
+            known = ", ".join(question.options)
+            raise UsageError(
+                f"{shorten(answer.text, 80)!r} is no answer; 'text' is one of: {known}"
+            )
+        return replace(answer, text=meant) if meant in question.options else answer
+    return answer
+
+
+def _check_form(question: Question, answer: Answer) -> None:
     fields = {field.name: field for field in read_form(question.form)}
     for name, value in answer.content.items():
         if name not in fields:
@@ -123,8 +80,8 @@ async def _tell_nobody(text: str) -> None:
     """Keep it."""
 
 
-class PersonQuestions:
-    """Turns what the engine asks into questions for `put`, and answers into what it wants.
+class Asker:
+    """Turns what the engine asks into questions for a `person`, and answers into what it wants.
 
     While a question is open the clocks of plans stand still; it is open for `seconds` at most.
     What servers ask is counted for each request: `tell` hears when they ask too much.
@@ -132,14 +89,14 @@ class PersonQuestions:
 
     def __init__(
         self,
-        put: PutQuestion,
+        person: Person,
         redactor: Redactor,
         standing_still: Callable[[], AbstractContextManager[None]],
         seconds: float = ASK_SECONDS,
         tell: Callable[[str], Awaitable[None]] = _tell_nobody,
     ) -> None:
         """Ask nothing yet."""
-        self._put_to_person = put
+        self._person = person
         self._redactor = redactor
         self._standing_still = standing_still
         self._seconds = seconds
@@ -151,7 +108,7 @@ class PersonQuestions:
         """Let servers ask again: what they asked for earlier requests no longer counts."""
         self._of_servers.begin_run()
 
-    async def ask(self, question: Question) -> Reply:
+    async def ask(self, question: hooks.Question) -> Reply:
         """A server's question (`core.mcp.hooks.Ask`)."""
         return await self._of_servers.ask(question)
 
@@ -159,7 +116,7 @@ class PersonQuestions:
         """Whether a server's changed tools may be used (`core.dispatch.hooks.Approve`)."""
         return await self._of_servers.approve(changes)
 
-    async def _ask(self, question: Question) -> Reply:
+    async def _ask(self, question: hooks.Question) -> Reply:
         redact = self._redactor
         try:
             fields = () if question.url is not None else read_form(question.fields)
@@ -173,12 +130,12 @@ class PersonQuestions:
         text = f"server '{question.server}' asks: {question.message}"
         if question.url is not None:
             options = {"done": "I have been there", "no": "I will not go there"}
-            visit = PersonQuestion(_new_id(), "visit", text, options=options, url=question.url)
+            visit = Question("", "visit", text, options=options, url=question.url)
             answer = await self._put(visit)
             is_done = answer is not None and answer.text == "done"
             return Reply("accept" if is_done else "decline")
         form = question.fields if fields else {}
-        answer = await self._put(PersonQuestion(_new_id(), "form", text, form=form))
+        answer = await self._put(Question("", "form", text, form=form))
         if answer is None:
             return Reply("cancel")
         return Reply("decline") if answer.declined else Reply("accept", answer.content)
@@ -191,49 +148,40 @@ class PersonQuestions:
         )
         text = f"server '{changes[0].server}' has changed tools that you have used. Use them?"
         options = {"yes": "use them as they are now", "no": "leave them out"}
-        answer = await self._put(PersonQuestion(_new_id(), "changed_tools", text, detail, options))
+        answer = await self._put(Question("", "changed_tools", text, detail, options))
         return answer is not None and answer.text == "yes"
 
     async def allow(self, question: LeaveQuestion) -> Leave | None:
         """The answer to a question for leave (`core.asking.AskLeave`)."""
         question = question.redacted(self._redactor)
-        told: list[Json] = [
-            {each.name: {"value": each.value, "from": each.origin} for each in call.values}
-            for call in question.calls
-        ]
-        detail = json_start(told if len(told) > 1 else told[0], DETAIL_CHARACTERS_MAX + 1)
-        if len(detail) > DETAIL_CHARACTERS_MAX:
+        told: list[Json] = [{v.name: v.value for v in call.values} for call in question.calls]
+        if len(json_start(told, DETAIL_CHARACTERS_MAX + 1)) > DETAIL_CHARACTERS_MAX:
             return None
-        meant = shorten(", ".join(question.rules), 500)
-        options = {"once": "yes, once"}
-        if question.rules:
-            options["session"] = f"yes, in this conversation, for {meant}"
-            options["always"] = f"yes, always, for {meant}"
-        options["no"] = "no"
+        by = "the rule" if question.rules else "a rule that you write"
+        options = {
+            "once": "yes, once",
+            "session": f"yes, in this conversation, by {by}",
+            "always": f"yes, always, by {by}",
+            "no": "no",
+        }
         number = len(question.calls)
-        times = f" {number} times" if number > 1 else ""
-        why = "; ".join(question.why)
-        text = f"may the plan call {question.tool}{times}? You are asked because {why}"
-        answer = await self._put(
-            PersonQuestion(
-                _new_id(),
-                "approval",
-                text,
-                detail,
-                options,
-                tool=question.tool,
-                step=current_step(),
-            )
+        asked = Question(
+            "",
+            "approval",
+            f"may the plan call {question.tool}{f' {number} times' if number > 1 else ''}?",
+            options=options,
+            tool=question.tool,
+            step=current_step(),
+            calls=question.calls,
+            why=question.why,
+            rules=question.rules,
         )
-        if answer is None:
-            return None
-        said = answer.text.strip()
-        holds = "once" if is_yes(said) else HOLDS.get(said, "no")
-        return Leave(holds, "" if holds != "no" or said in HOLDS else said)
+        answer = await self._put(asked)
+        return None if answer is None else leave_of(asked, answer)
 
     async def ask_back(self, question: str) -> str | None:
         """The answer to a plan's question (`core.ports.AskUser`)."""
-        asked = PersonQuestion(_new_id(), "question", question, step=current_step())
+        asked = Question("", "question", question, step=current_step())
         answer = await self._put(asked)
         return None if answer is None or answer.declined else answer.text.strip() or None
 
@@ -245,8 +193,8 @@ class PersonQuestions:
         options = {"yes": "yes", "no": "no"} if subtask.needs == "approval" else {}
         text = f"the part '{subtask.id}' asks: {wanted.question}"
         answer = await self._put(
-            PersonQuestion(
-                _new_id(),
+            Question(
+                "",
                 "part",
                 text,
                 "\n\n".join(shown),
@@ -259,10 +207,11 @@ class PersonQuestions:
             return None
         return "" if answer.declined else answer.text.strip()
 
-    async def _put(self, asked: PersonQuestion) -> PersonAnswer | None:
+    async def _put(self, asked: Question) -> Answer | None:
         redact = self._redactor.text
         shown = replace(
             asked,
+            id=_new_id(),
             text=shorten(redact(asked.text), TEXT_CHARACTERS_MAX),
             detail=shorten(redact(asked.detail), DETAIL_CHARACTERS_MAX),
             options={value: redact(words) for value, words in asked.options.items()},
@@ -270,9 +219,37 @@ class PersonQuestions:
         with self._standing_still():
             try:
                 async with asyncio.timeout(self._seconds):
-                    return await self._put_to_person(shown)
+                    return await until_fitting(self._person, shown)
             except TimeoutError:
                 return None
+
+
+async def until_fitting(person: Person, question: Question) -> Answer | None:
+    """The person's answer that fits; what does not is told, and the question is put again."""
+    asked = question
+    for _ in range(ATTEMPTS_MAX):
+        if (answer := await person(asked)) is None:
+            return None
+        try:
+            return fitting(question, answer)
+        except UsageError as error:
+            text = f"That was no answer: {error}.\n{question.text}"
+            asked = replace(question, id=_new_id(), text=text)
+    return None
+
+
+def calls_text(question: Question) -> str:
+    """The calls of a question for leave as lines: values with where they come from, why, rules."""
+    lines: list[str] = []
+    for at, call in enumerate(question.calls, 1):
+        lines += [f"Call {at} of {len(question.calls)}:"] if len(question.calls) > 1 else []
+        for each in call.values:
+            value = json_start(each.value, DETAIL_CHARACTERS_MAX)
+            lines.append(f"{one_line(each.name)}: {value}  ← {one_line(each.origin)}")
+        lines += [] if call.values else ["no arguments"]
+    lines += [f"You are asked because {'; '.join(question.why)}."]
+    lines += [f"Kept by 'session' and 'always': {rule}" for rule in question.rules]
+    return with_hidden_shown("\n".join(lines))
 
 
 def _new_id() -> str:
