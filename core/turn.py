@@ -25,6 +25,12 @@ FURTHER_PROCESSING = "FURTHER_PROCESSING_REQUIRED:"
 CLARIFICATION = "CLARIFICATION_NEEDED:"
 """Prefix of a plan's return value that asks the user back."""
 
+NO_ANSWER = "NO_ANSWER:"
+"""Prefix of a plan's return value that says why the request can't be answered."""
+
+VERDICTS = (FINAL_ANSWER, FURTHER_PROCESSING, CLARIFICATION, NO_ANSWER)
+"""All of them."""
+
 COMPARED_CHARACTERS = 12 * 1024
 """Longer plans are compared letter by letter; the sandbox takes none that is longer."""
 
@@ -224,7 +230,16 @@ class AskedBack:
     found: tuple[str, ...] = ()
 
 
-ActionResult: TypeAlias = FinalAnswer | FurtherProcessing | AskedBack | PlanFailed
+@frozen
+class Unanswered:
+    """The plan says that what is asked can't be had, and why."""
+
+    why: str
+    calls: tuple[ToolCall, ...] = ()
+    found: tuple[str, ...] = ()
+
+
+ActionResult: TypeAlias = FinalAnswer | FurtherProcessing | AskedBack | Unanswered | PlanFailed
 
 
 @frozen
