@@ -9,6 +9,7 @@ import contextlib
 import time
 from collections.abc import Generator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import assert_never
 
 from core.base.clock import Clock
@@ -37,6 +38,7 @@ from core.run.answer import (
     after_budget,
     after_failed_step,
     after_last_step,
+    after_no_answer,
     with_sources,
 )
 from core.run.calls import RunCalls
@@ -73,6 +75,7 @@ from core.turn import (
     RunOutcome,
     RunStatus,
     Step,
+    Unanswered,
     used_since,
 )
 from core.values import JsonObject
@@ -167,6 +170,8 @@ class AgentLoop(InterruptibleRun):
                     return "done", with_sources(text, run.steps)
                 case Declined(explanation):
                     return "no_answer", explanation
+                case Unanswered(why):
+                    return "no_answer", after_no_answer(why)
                 case PlanFailed(failure):
                     return "no_answer", after_failed_step(run.steps, failure)
                 case FurtherProcessing(text):
@@ -222,6 +227,7 @@ class AgentLoop(InterruptibleRun):
                 result,
                 run.read,
                 self._borders,
+                errors=self._errors(run, result),
                 may_be_kept=is_from_memory,
                 shown=shown,
                 is_given=any(name in plan.source for name in self._context.readable),
@@ -234,6 +240,11 @@ class AgentLoop(InterruptibleRun):
         if self._calls.spent is not None and not isinstance(result, FinalAnswer):
             raise self._calls.spent
         return tried
+
+    def _errors(self, run: Run, result: ActionResult) -> list[str]:
+        """Why calls of this run have failed, those of its newest plan too."""
+        calls = chain(*(step.result.calls for step in run.steps), result.calls)
+        return [str(call.result) for call in calls if not call.ok]
 
     async def _tell_plan(self, run: Run, plan: Plan, prompt_path: str, emit: Emit) -> None:
         await self._tell_retry(run, emit)

@@ -23,7 +23,7 @@ from typing import TypeAlias
 from core.base.json_text import json_start, texts_in
 from core.base.text import lazy_pattern, shorten
 from core.ports import CallTool, OnRepaired, ToolCaller
-from core.run.observation import SHORT_ANSWER_CHARACTERS
+from core.run.observation import ERROR_CHARACTERS_MIN, SHORT_ANSWER_CHARACTERS
 from core.run.working_memory import MEMORY, WorkingMemory
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
@@ -66,9 +66,6 @@ _VERDICTS = (
 
 COMPARED_CHARACTERS = 100
 """How much of why a call failed is looked for in what a plan returns."""
-
-ERROR_CHARACTERS_MIN = 8
-"""Shorter words of a failed call may stand in an answer by chance."""
 
 SEARCHED_CHARACTERS = 64 * 1024
 """How much of an answer is searched for what can't be part of one."""

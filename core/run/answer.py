@@ -45,6 +45,11 @@ def after_last_step(steps: Sequence[Step], max_steps: int) -> str:
     )
 
 
+def after_no_answer(why: str) -> str:
+    """A plan says itself that what is asked can't be had."""
+    return f"No answer: {sentence(why)}"
+
+
 def after_budget(steps: Sequence[Step], why: str) -> str:
     """The run may use no more of the model."""
     return f"No answer: {sentence(why)}{_partial(steps)}"

@@ -54,6 +54,7 @@ from core.turn import (
     CLARIFICATION,
     FINAL_ANSWER,
     FURTHER_PROCESSING,
+    NO_ANSWER,
     SANDBOX_STEP,
     USAGE,
     ActionResult,
@@ -64,6 +65,7 @@ from core.turn import (
     PlanFailed,
     RunOutcome,
     ToolCall,
+    Unanswered,
 )
 from core.values import Json, JsonObject
 from modules.session.history import MODEL_CALLS, PERCEPTION, QUESTION, SUBTASK, TEAM, TRACE
@@ -507,6 +509,8 @@ def _verdict(result: ActionResult) -> str:
             return f"{FURTHER_PROCESSING} {result.text}"
         case AskedBack():
             return f"{CLARIFICATION} {result.question}"
+        case Unanswered():
+            return f"{NO_ANSWER} {result.why}"
         case PlanFailed():
             return f"{result.failure.kind}: {result.failure}"
         case _:

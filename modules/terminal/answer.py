@@ -29,6 +29,7 @@ from core.turn import (
     RunStatus,
     Step,
     ToolCall,
+    Unanswered,
     Usage,
 )
 from core.values import Json, JsonObject
@@ -37,7 +38,9 @@ from modules.terminal.streams import json_safe, print_document, printable, write
 SCHEMA_VERSION: Final = 1
 """Of what `--json` and stream-json print: it grows when a field goes or changes its meaning."""
 
-StepResult: TypeAlias = Literal["final_answer", "further_processing", "asked_back", "failed"]
+StepResult: TypeAlias = Literal[
+    "final_answer", "further_processing", "asked_back", "no_answer", "failed"
+]
 
 
 class CallDocument(TypedDict):
@@ -460,6 +463,8 @@ def result_told(result: ActionResult) -> tuple[StepResult, str]:
             return "further_processing", text
         case AskedBack(question):
             return "asked_back", question
+        case Unanswered(why):
+            return "no_answer", why
         case PlanFailed(failure):
             return "failed", f"{failure.kind}: {failure}"
         case _:

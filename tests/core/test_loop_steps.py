@@ -9,7 +9,16 @@ import pytest
 from config.schema import StrategyProfile
 from core.context import AgentContext
 from core.errors import BudgetSpent, ExitCode, ModelUnavailable, SpentBudget
-from core.events import Clarified, Event, Notice, Observed, Retrying, ToolCallRefused, collect
+from core.events import (
+    Answered,
+    Clarified,
+    Event,
+    Notice,
+    Observed,
+    Retrying,
+    ToolCallRefused,
+    collect,
+)
 from core.loop import AgentLoop
 from core.ports import CallTool, ModelTraits
 from core.provenance.borders import Borders
@@ -35,6 +44,7 @@ from core.turn import (
     PlanFailure,
     RunOutcome,
     ToolCall,
+    Unanswered,
     Usage,
 )
 from core.values import Json
@@ -513,3 +523,67 @@ async def test_how_tools_did_is_looked_up_once_a_run_when_a_plan_has_failed(
     assert len(asked) == lookups
     assert fakes.inputs[0].failing == ()
     assert all(inputs.failing == (RECORD,) * lookups for inputs in fakes.inputs[1:])
+
+
+ERROR = "503 service unavailable, try again"
+
+HANDED_ON = [
+    (ERROR, [call(ERROR, ok=False)], True),
+    (f"Error: {ERROR}", [call(ERROR, ok=False)], True),
+    (f"  {ERROR}\n", [call(PAGE), call(ERROR, ok=False)], True),
+    (f"first: {ERROR}; then: not allowed here", [call(ERROR, ok=False),
+                                                 call("not allowed here", ok=False)], True),
+    ("nothing was found, sorry", [call(ERROR, ok=False)], True),
+    (f"{ERROR} (2)", [call(PAGE), call(ERROR, ok=False)], True),
+    (f"{PAGE} {ERROR}", [call(PAGE), call(ERROR, ok=False)], False),
+    (f"rate 24.31; the other: {ERROR}", [call({"rate": 24.31}), call(ERROR, ok=False)], False),
+    (f"{PAGE} The page speaks of '{ERROR}' at length, and of what to do.",
+     [call("a page"), call(ERROR, ok=False)], False),
+    (PAGE, [call("no", ok=False), call(PAGE)], False),
+    ("is there no route?", [call("no", ok=False), call(PAGE)], False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "calls", "is_failure"), HANDED_ON)
+async def test_an_errors_text_is_no_text_to_read(
+    text: str, calls: list[ToolCall], is_failure: bool
+) -> None:
+    fakes = FakeParts(
+        [Plan("hands on"), Plan("answers")],
+        {"hands on": [FurtherProcessing(text, tuple(calls))], "answers": [FinalAnswer("x")]},
+    )
+    _, events = await run(context(fakes))
+    assert [event.step for event in events if isinstance(event, Retrying)] == [1] * is_failure
+    assert any(isinstance(event, Observed) for event in events) is not is_failure
+    assert fakes.inputs[1].step == (1 if is_failure else 2)
+    if is_failure:
+        told = str(fakes.inputs[1].failed[0].failure)
+        assert any(str(each.result) in told for each in calls if not each.ok)
+        assert "NO_ANSWER:" in told
+
+
+async def test_an_error_of_an_earlier_plan_is_no_text_to_read_either() -> None:
+    kept = FurtherProcessing(ERROR, (call(5),))
+    fakes = FakeParts(
+        [Plan("keeps"), Plan("hands on"), Plan("answers")],
+        {
+            "keeps": [PlanFailed(FAILURE, (call(ERROR, ok=False),))],
+            "hands on": [kept],
+            "answers": [FinalAnswer("x")],
+        },
+    )
+    outcome, events = await run(context(fakes))
+    assert outcome.answer == "x"
+    assert not any(isinstance(event, Observed) for event in events)
+
+
+async def test_a_run_ends_without_an_answer_where_its_plan_says_that_there_is_none() -> None:
+    why = "The text does not hold the length of the pier"
+    fakes = FakeParts(
+        [Plan("reads"), Plan("says so")],
+        {"reads": [reading(PAGE)], "says so": [Unanswered(why)]},
+    )
+    outcome, events = await run(context(fakes))
+    assert (outcome.status, outcome.answer, outcome.exit_code) == ("no_answer", None, 3)
+    assert outcome.message == f"No answer: {why}."
+    assert not any(isinstance(event, Retrying | Answered) for event in events)

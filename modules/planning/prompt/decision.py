@@ -11,7 +11,14 @@ from core.run.observation import bordered
 from core.strategy import CHARACTERS_PER_TOKEN
 from core.tools.catalog import ToolCatalog
 from core.tools.record import ToolRecord
-from core.turn import CLARIFICATION, FINAL_ANSWER, Attempt, PerceptionResult, ToolCall
+from core.turn import (
+    CLARIFICATION,
+    FINAL_ANSWER,
+    NO_ANSWER,
+    Attempt,
+    PerceptionResult,
+    ToolCall,
+)
 from modules.memory.past import NOTHING_PAST, Past
 from modules.models.offline.tools.pieces import pieces_of
 from modules.planning.prompt.examples import plan_examples
@@ -88,6 +95,12 @@ If the text above holds the answer, reply with just this, and the answer in plac
 ```python
 async def solve():
     return "{FINAL_ANSWER} …"
+```
+If the text does not hold it, do not guess: call another tool that may give it. If no tool can,
+reply with just this, and what is missing in place of the dots:
+```python
+async def solve():
+    return "{NO_ANSWER} The text does not hold …"
 ```"""
 """Follows a request whose text was got in an earlier step. Small models fill a form in, where they
 only repeat the verdict of their last plan when they are told in words what to do."""
