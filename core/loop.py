@@ -119,6 +119,7 @@ class AgentLoop(InterruptibleRun):
         used, used_by = context.model.usage, dict(context.model.usage_by_model)
         with context.model.telling(emit):
             status, text = await self._bounded_by_the_world(run, emit)
+        gave_up = bool(run.steps) and isinstance(run.steps[-1].result, Unanswered)
         outcome = RunOutcome(
             status,
             answer=text if status == "done" else None,
@@ -128,6 +129,7 @@ class AgentLoop(InterruptibleRun):
             usage_by_model=used_since(used_by, context.model.usage_by_model),
             durations={**run.seconds, "total": self._clock() - started},
             budget=run.budget,
+            verdict="blocked" if status == "no_answer" and gave_up else None,
         )
         context.final_answer = outcome.result
         if outcome.answer is not None:

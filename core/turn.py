@@ -323,6 +323,9 @@ def used_since(earlier: Mapping[str, Usage], now: Mapping[str, Usage]) -> dict[s
     return {name: usage for name, usage in used.items() if usage.model_calls}
 
 
+Verdict: TypeAlias = Literal["satisfied", "need_more", "blocked"]
+"""What a result is worth: enough, more is to be planned, or nothing further can be done."""
+
 RunStatus: TypeAlias = Literal["done", "no_answer", "failed", "interrupted"]
 
 _EXIT_CODES: dict[RunStatus, ExitCode] = {
@@ -341,7 +344,9 @@ class RunOutcome:
     why there is none, with the best partial result. `usage_by_model` splits `usage` by the names
     of the models that answered. `durations` are wall seconds by phase
     (`perception`, `decision`, `action`, `total`). `rejected_answer` is one that was not in the
-    form that the request demands, the last of them. `graph` is how its subtasks ended, where it
+    form that the request demands, the last of them, or that was judged to be incomplete. `verdict`
+    is the last judgement, None where nobody judged: "done" is only what is judged as "satisfied" or
+    not at all. `graph` is how its subtasks ended, where it
     was answered in parts. `budget` is the one that ended the run, if it was that. `trace_id` is
     that of its execution context; empty where it had none.
     """
@@ -357,6 +362,7 @@ class RunOutcome:
     graph: GraphOutcome | None = None
     budget: SpentBudget | None = None
     trace_id: str = field(default="", compare=False)
+    verdict: Verdict | None = None
 
     @property
     def result(self) -> str:

@@ -378,6 +378,8 @@ class SessionRecorder:
                 "status": outcome.status,
                 "message": self._clean(outcome.message, MAX_FIELD_CHARS),
             }
+            if outcome.verdict is not None:
+                metadata["verdict"] = outcome.verdict
         return MemoryItem(
             timestamp=self._clock(),
             type="run_metadata",

@@ -46,7 +46,7 @@ from modules.models.serving.budget import RunLimits
 from modules.team.board import Coordinator
 from modules.team.needs import AskPerson, Needs, Refused, Wanted
 from modules.team.patterns import Teamwork, estimate_by, judge_by, person_by, reviewer_by
-from modules.team.reflection import Reflection
+from modules.team.reflection import Judgement, Reflection
 from modules.team.roles import Role, Team
 
 FAILURE_TEXT: Final = "earlier_failure"
@@ -54,6 +54,9 @@ FAILURE_TEXT: Final = "earlier_failure"
 
 NO_ANSWER: Final = "No answer: "
 """Begins what is said instead of an answer: once, also where a part said it."""
+
+FOUND: Final = "What was found:"
+"""Stands before what was found where it is no answer."""
 
 PARTIAL_CHARACTERS: Final = 500
 """How much of a finished part is told where the whole has no answer."""
@@ -207,6 +210,7 @@ class TeamRun(InterruptibleRun):
         self._inputs: set[str] = set()
         self._run_of_graph: GraphRun | None = None
         self._answer: str | None = None
+        self._judged: Judgement | None = None
         self._tally = _Tally()
         self._models: dict[str, ModelManager] = {}
         self._spent: SpentBudget | None = None
@@ -364,7 +368,7 @@ class TeamRun(InterruptibleRun):
         The part that gives the answer is planned anew; what is missing is data to who does that.
         """
         board = work.coordinator.board.view("reviewer")
-        judged = await reflection.judge(self._whole.user_input, outcome, board)
+        judged = self._judged = await reflection.judge(self._whole.user_input, outcome, board)
         last = outcome.graph[outcome.graph.results[-1]]
         if judged.verdict != "need_more" or work.replan is None or last.needs is not None:
             return None
@@ -548,11 +552,12 @@ class TeamRun(InterruptibleRun):
             noted = (f"({id_}: {note})" for id_, note in graph.notes.items())
             answer = "\n\n".join((answer, *noted))
             answer = with_sources(self._without_unknown_images(answer), steps)
-            whole = RunOutcome("done", answer, "", steps)
+            whole = _as_judged(RunOutcome("done", answer, "", steps), self._judged)
         else:
             whole = RunOutcome("no_answer", None, _why_not(graph), steps, budget=self._spent)
         graph = replace(graph, roles=dict(self._roles))
-        return replace(whole, graph=graph, durations=self._tally.durations)
+        verdict = None if self._judged is None else self._judged.verdict
+        return replace(whole, graph=graph, durations=self._tally.durations, verdict=verdict)
 
     def _without_unknown_images(self, answer: str) -> str:
         """As each part's run has it of its own text, of what the texts make together."""
@@ -563,6 +568,18 @@ class TeamRun(InterruptibleRun):
 
 def _without_answer(status: RunStatus, message: str) -> RunOutcome:
     return RunOutcome(status, None, message)
+
+
+def _as_judged(found: RunOutcome, judged: Judgement | None) -> RunOutcome:
+    """What is found; no answer, but told all the same, where it is judged not to be enough."""
+    if judged is None or judged.verdict == "satisfied":
+        return found
+    why = "what was found is incomplete" if judged.verdict == "need_more" else "it can't be had"
+    missing = f" Missing: {sentence('; '.join(judged.missing))}" if judged.missing else ""
+    told = f"{NO_ANSWER}{why}: {sentence(judged.reason)}{missing}\n\n{FOUND}\n\n{found.answer}"
+    return replace(
+        found, status="no_answer", answer=None, message=told, rejected_answer=found.answer
+    )
 
 
 def _why_not(graph: GraphOutcome) -> str:

@@ -31,6 +31,7 @@ from core.turn import (
     ToolCall,
     Unanswered,
     Usage,
+    Verdict,
 )
 from core.values import Json, JsonObject
 from modules.terminal.streams import json_safe, print_document, printable, write
@@ -142,7 +143,8 @@ class ResultDocument(TypedDict):
 
     `value` is the answer as a value, where it is one. `answer` is null unless `status` is "done";
     `message` then says why, and `rejected_answer` is the last answer that did not fit the schema of
-    `--json-schema`. `exit_code` is what this request alone would have ended with.
+    `--json-schema`, or was judged to be incomplete. `verdict` is the last judgement, null where
+    nobody judged. `exit_code` is what this request alone would have ended with.
     `session_id` and `model` are empty where neither was chosen yet. Logs and OpenTelemetry name the
     run by `trace_id`; it is empty where none began. Durations are seconds. `graph` is null where
     the request was not answered in parts; `steps` are those of all parts. `budget` is null unless
@@ -154,6 +156,7 @@ class ResultDocument(TypedDict):
     answer: str | None
     value: Json
     status: RunStatus
+    verdict: Verdict | None
     message: str
     rejected_answer: str | None
     exit_code: int
@@ -256,6 +259,7 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> Result
         "answer": outcome.answer,
         "value": None if outcome.answer is None else value_of(outcome.answer),
         "status": outcome.status,
+        "verdict": outcome.verdict,
         "message": outcome.message,
         "rejected_answer": outcome.rejected_answer,
         "exit_code": int(outcome.exit_code),
