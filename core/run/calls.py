@@ -70,6 +70,7 @@ class RunCalls:
 
     Attributes:
         spent: why no further call may be sent, once one was refused for that.
+        forbidden: the first call to which a person has said no.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class RunCalls:
         self._spend_call = spend_call
         self._clock = clock
         self.spent: BudgetSpent | None = None
+        self.forbidden: ToolCall | None = None
         self._failed: dict[CallKey, str] = {}
         self._results = KeptResults()
         self._repeated: list[ToolCall] = []
@@ -152,10 +154,16 @@ class RunCalls:
         Raises:
             CallRefused: it refuses the call.
         """
-        reason = None if self._guard is None else await self._guard.refusal(tool, arguments)
-        if reason is not None:
-            await self._refuse(tool, arguments, reason, emit)
-            raise CallRefused(reason)
+        if self._guard is None:
+            return
+        try:
+            if (reason := await self._guard.refusal(tool, arguments)) is not None:
+                raise CallRefused(reason)
+        except CallRefused as refused:
+            if refused.by_person and self.forbidden is None:
+                self.forbidden = ToolCall(tool.qualified_name, arguments, False, str(refused), 0.0)
+            await self._refuse(tool, arguments, str(refused), emit)
+            raise
 
     async def _pay(self, tool: ToolSpec, arguments: JsonObject, emit: Emit) -> None:
         """Count the call, if it may be sent.

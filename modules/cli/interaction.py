@@ -172,6 +172,7 @@ class Interaction:
         dispatcher: the servers.
         conversation: answers requests.
         telemetry: sends runs to a collector, where that is asked for.
+        questions: asks the person at the terminal, where one can be asked.
         may_cost: whether a request may cost money, as far as that is known at once.
     """
 
@@ -220,7 +221,7 @@ class Interaction:
             allow_tool_changes=arguments.allow_tool_changes,
             while_asking=sandbox.standing_still,
         )
-        questions = display.questions
+        self.questions = questions = display.questions
         self.conversation = Conversation(
             profile,
             places,

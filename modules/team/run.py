@@ -472,7 +472,9 @@ class TeamRun(InterruptibleRun):
             raise BudgetSpent(outcome.message.removeprefix(NO_ANSWER), outcome.budget)
         self._tally.failures[subtask.id] = outcome.message
         # Whoever plans the same again fails the same again, and a service that is down stays so.
-        again = outcome.status == "no_answer" and not model.traits.deterministic
+        # So does what nobody can have, or what the user has said no to.
+        is_open = outcome.status == "no_answer" and outcome.verdict != "blocked"
+        again = is_open and not model.traits.deterministic
         return Result(False, outcome.message, again)
 
     def _model_of(self, role: Role) -> ModelPart:

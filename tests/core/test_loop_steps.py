@@ -1,14 +1,14 @@
 """What goes from step to step: text that was found, questions to the user, budgets, sources."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
 
 from config.schema import StrategyProfile
 from core.context import AgentContext
-from core.errors import BudgetSpent, ExitCode, ModelUnavailable, SpentBudget
+from core.errors import BudgetSpent, CallRefused, ExitCode, ModelUnavailable, SpentBudget
 from core.events import (
     Answered,
     Clarified,
@@ -22,6 +22,10 @@ from core.events import (
 from core.loop import AgentLoop
 from core.ports import CallTool, ModelTraits
 from core.provenance.borders import Borders
+from core.provenance.checks import Doubt
+from core.provenance.guard import Leave, Provenance
+from core.provenance.known import Known, ProvenancePolicy
+from core.provenance.permissions import Permission
 from core.run.observation import (
     MIN_OBSERVATION_CHARACTERS,
     NOBODY_TO_ASK,
@@ -225,7 +229,7 @@ async def test_a_plan_may_ask_back_and_the_next_one_has_the_answer() -> None:
     outcome, events = await run(context(fakes, strategy=StrategyProfile(max_steps=1)))
     assert outcome.answer == "red it is", "a question takes none of the steps"
     assert Clarified(1, "Which one?", "the red one") in events
-    assert [inputs.may_ask for inputs in fakes.inputs] == [True, False]
+    assert [inputs.may_ask for inputs in fakes.inputs] == [True, True]
     assert "You asked back: Which one?" in fakes.inputs[1].user_input
     assert "The user answered: the red one" in fakes.inputs[1].user_input
 
@@ -239,24 +243,41 @@ async def test_where_nobody_is_there_the_likeliest_reading_is_taken() -> None:
     assert NOBODY_TO_ASK in fakes.inputs[1].user_input
 
 
-async def test_a_plan_that_asks_again_gets_no_second_question_through() -> None:
-    fakes = FakeParts(
-        [Plan("a"), Plan("b"), Plan("c")],
-        {"a": [AskedBack("One?")], "b": [AskedBack("Two?")], "c": [FinalAnswer("done")]},
-        ask_user=answers_red,
-    )
-    outcome, events = await run(context(fakes))
-    assert outcome.answer == "done"
+@pytest.mark.parametrize("asked", [1, 2, 3, 4, 7])
+async def test_a_model_may_ask_three_times_then_the_question_is_the_answer(asked: int) -> None:
+    asks = {f"asks {n}": AskedBack(f"Question {n}?") for n in range(1, asked + 1)}
+    fakes = planned(**asks, answers=FinalAnswer("done"))
+    fakes.ask_user = answers_red
+    outcome, events = await run(context(fakes, strategy=StrategyProfile(max_steps=1)))
     told = [event.answer for event in events if isinstance(event, Clarified)]
-    assert told == ["the red one", None]
+    assert told == ["the red one"] * min(asked, 3)
+    assert (outcome.status, outcome.answer) == ("done", "done" if asked <= 3 else "Question 4?")
+    assert len(fakes.inputs) == min(asked, 3) + 1, "no further plan is paid for"
+    assert [inputs.may_ask for inputs in fakes.inputs] == [True, True, True, False][: asked + 1]
 
 
-async def test_a_model_that_only_asks_comes_to_an_end() -> None:
+async def test_who_does_not_answer_is_not_asked_again() -> None:
+    asked: list[str] = []
+
+    async def silent(question: str) -> str | None:
+        asked.append(question)
+        return None
+
+    fakes = planned(a=AskedBack("One?"), b=AskedBack("Two?"))
+    fakes.ask_user = silent
+    outcome, _ = await run(context(fakes))
+    assert asked == ["One?"]
+    assert (outcome.status, outcome.answer) == ("done", "Two?")
+    assert NOBODY_TO_ASK in fakes.inputs[1].user_input
+
+
+async def test_a_model_that_only_asks_nobody_comes_to_an_end() -> None:
     many = 12
     fakes = FakeParts([Plan("a")] * many, {"a": [AskedBack("What?")] * many})
-    outcome, _ = await run(context(fakes, strategy=StrategyProfile(max_steps=2)))
-    assert outcome.status == "no_answer"
-    assert len(fakes.ran) <= 4
+    outcome, _ = await run(context(fakes, strategy=StrategyProfile(max_steps=5)))
+    assert (outcome.status, outcome.answer) == ("no_answer", None)
+    assert "nobody answers the question: What?" in outcome.message
+    assert len(fakes.ran) == 2
 
 
 async def test_the_profile_can_forbid_questions() -> None:
@@ -402,7 +423,7 @@ async def test_what_was_read_and_said_is_still_known_after_a_question() -> None:
     last = fakes.inputs[3].user_input
     assert PAGE in last
     assert "The user answered: the red one" in last
-    assert f"You asked back: Which shade?\n{NOBODY_TO_ASK}" in last
+    assert "You asked back: Which shade?\nThe user answered: the red one" in last
 
 
 async def test_a_profile_without_questions_asks_none_even_if_the_model_does() -> None:
@@ -587,3 +608,42 @@ async def test_a_run_ends_without_an_answer_where_its_plan_says_that_there_is_no
     assert (outcome.status, outcome.answer, outcome.exit_code) == ("no_answer", None, 3)
     assert outcome.message == f"No answer: {why}."
     assert not any(isinstance(event, Retrying | Answered) for event in events)
+
+
+async def test_a_persons_no_ends_the_tries_with_what_was_not_done() -> None:
+    dispatcher = FakeDispatcher(
+        [tool("read", server="mail"), tool("send", server="mail", to="string")],
+        {"mail.read": value_result("Hello"), "mail.send": value_result("sent")},
+    )
+
+    async def says_no(tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]) -> Leave:
+        raise CallRefused("the user did not allow this call", by_person=True)
+
+    async def sends(tools: ToolCatalog, call: CallTool) -> ActionResult:
+        done = ToolCall("mail.read", {}, True, (await call(tools.resolve("read"), {})).value, 0.1)
+        try:
+            await call(tools.resolve("send"), {"to": "bob@example.org"})
+        except CallRefused as refused:
+            return PlanFailed(PlanFailure("tool", str(refused)), (done,))
+        raise AssertionError("it was sent")
+
+    def begun(fakes: FakeParts) -> AgentContext:
+        made = context(fakes, dispatcher=dispatcher)
+        made.provenance = Provenance(Known(ProvenancePolicy("auto")), says_no)
+        return made
+
+    outcome, events = await run(begun(planned(a=sends, never=FinalAnswer("x"))))
+    assert (outcome.status, outcome.exit_code, outcome.verdict) == ("no_answer", 3, "blocked")
+    assert outcome.message == (
+        'No answer: not done, for you said no: mail.send {"to": "bob@example.org"}. '
+        "Called before: mail.read."
+    )
+    assert [name for name, _ in dispatcher.calls] == ["mail.read"]
+    assert not any(isinstance(event, Retrying) for event in events)
+
+    async def makes_do(tools: ToolCatalog, call: CallTool) -> ActionResult:
+        await sends(tools, call)
+        return FinalAnswer("I did not send it.")
+
+    outcome, _ = await run(begun(planned(a=makes_do)))
+    assert outcome.answer == "I did not send it."

@@ -1,14 +1,14 @@
 """The answer to a doubt about a call: yes, for once or always, or no, with words for the model."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from core.provenance.asked import is_assent
 from core.provenance.checks import Doubt
 from core.provenance.guard import Leave
 from core.provenance.permissions import Permission
-from modules.terminal.asking.dialogue import Declined, Dialogue
+from modules.terminal.asking.dialogue import Commanded, Declined, Dialogue
 from modules.terminal.asking.file_changes import FileChange
 from modules.terminal.asking.forms import Unfit, typed
 from modules.terminal.asking.quoting import (
@@ -30,19 +30,27 @@ async def leave_given(
     doubts: Sequence[Doubt],
     always: Sequence[Permission],
     change: FileChange | None,
+    is_command: Callable[[str], bool],
 ) -> Leave:
     """Show the call and why it is doubted, once, and give what is answered; Enter alone is no.
 
     Raises:
+        Commanded: a command is typed.
         Declined, Cancelled: nothing is.
     """
+
+    def meant(line: str) -> Leave | None:
+        if is_command(line):
+            raise Commanded(line)
+        return _meant(line)
+
     folded, whole = [  # a difference takes up to half a second
         await asyncio.to_thread(leave_text, tool, doubts, change, is_whole=each)
         for each in (False, True)
     ]
     may_unfold = folded != whole
     dialogue.write(folded + _keys(always, may_unfold))
-    while (answer := await typed(dialogue, _prompt(may_unfold), _meant)) is None:
+    while (answer := await typed(dialogue, _prompt(may_unfold), meant)) is None:
         may_unfold = False
         dialogue.write(whole + _keys(always, may_unfold))
     return answer
