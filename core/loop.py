@@ -50,6 +50,7 @@ from core.run.observation import (
     calls_told,
     clarified_input,
     judge_text_to_read,
+    misquoted,
     next_input,
     observation_room,
     shorten,
@@ -242,6 +243,10 @@ class AgentLoop(InterruptibleRun):
                 shown=shown,
                 is_given=any(name in plan.source for name in self._context.readable),
             )
+        elif isinstance(result, FinalAnswer) and run.observation is not None and not result.calls:
+            text = f"{run.read[-1]} {run.observation}"
+            if (failure := misquoted(plan, text)) is not None:
+                result = PlanFailed(failure, result.calls, result.found)
         forbidden = self._calls.forbidden
         if forbidden is not None and not isinstance(result, FinalAnswer):
             why = after_person_said_no(self._calls_of(run, result), forbidden)

@@ -51,6 +51,7 @@ FailureKind: TypeAlias = Literal[
     "no_plan",  # the model's reply held no solve()
     "repeated",  # the same plan failed before and was not run again
     "answer",  # the answer is not in the form that the request demands
+    "misquoted",  # it answers from words that are not in the text that it was given to read
     "no_verdict",  # solve() returned neither FINAL_ANSWER nor FURTHER_PROCESSING_REQUIRED
 ]
 

@@ -1,16 +1,20 @@
 """What one step hands to the next: text that a tool gave, or what the user said when asked back."""
 
+import ast
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from core.base.json_text import json_start
 from core.provenance.borders import Borders
 from core.turn import (
+    COMPARED_CHARACTERS,
     FINAL_ANSWER,
     FURTHER_PROCESSING,
     NO_ANSWER,
     ActionResult,
     FinalAnswer,
     FurtherProcessing,
+    Plan,
     PlanFailed,
     PlanFailure,
     ToolCall,
@@ -53,10 +57,22 @@ _ERROR_TO_READ = (
     "{error}; use other arguments or another tool, or return "
     f"{NO_ANSWER} with what can't be had and why"
 )
+_MISQUOTED = (
+    "the text does not hold the words that the plan quotes, {quoted}; quote it word for word, call "
+    f"a tool that may tell what is asked, or return {NO_ANSWER} with what is missing"
+)
 _NOTHING_TO_READ = (
     f"{FURTHER_PROCESSING} is for text that a tool gave, and this plan called none; call a tool of "
     f"the list, compute with plain Python, or answer with {FINAL_ANSWER}"
 )
+
+QUOTED = "says"
+"""What a plan calls the words of the text that it answers from."""
+
+QUOTED_SHARE_MISSING = 0.4
+"""So much of what a plan quotes may not be in the text: a sentence of the prompt around it, say."""
+
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\d+|[^\W\d_]+")
 
 NOBODY_TO_ASK = (
     "Nobody can be asked. Take the likeliest reading of the request, and say in the answer which "
@@ -161,6 +177,43 @@ def values_told(value: Json) -> Iterator[str]:
             waiting += inner.values()
         elif inner is not None and (text := str(inner).strip()):
             yield text
+
+
+def misquoted(plan: Plan, text: str) -> PlanFailure | None:
+    """The failure of a plan that answers from words that are not in the text that it has read.
+
+    Slips in single words are no matter; a number that is not there is.
+    """
+    if (quoted := _quoted(plan)) is None or not (said := _words(quoted)):
+        return None
+    known = {*_words(text)}
+    missing = [word for word in said if word not in known]
+    if len(missing) <= QUOTED_SHARE_MISSING * len(said) and not any(map(str.isdigit, missing)):
+        return None
+    shown = shorten(quoted, CALL_VALUE_CHARACTERS)
+    return PlanFailure("misquoted", _MISQUOTED.format(quoted=repr(shown)))
+
+
+def _quoted(plan: Plan) -> str | None:
+    """What the plan quotes of the text, as the prompt's form has it."""
+    if QUOTED not in plan.source or len(plan.source) > COMPARED_CHARACTERS:
+        return None
+    try:
+        tree = ast.parse(plan.source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign([ast.Name(id=name)], ast.Constant(str(text))) if name == QUOTED:
+                return text
+            case _:
+                pass
+    return None
+
+
+def _words(text: str) -> list[str]:
+    """Words and numbers, as they compare; of scripts without spaces, the letters."""
+    return _WORD.findall(text.lower())
 
 
 def _repeats(text: str, read: str) -> bool:

@@ -32,6 +32,7 @@ from core.run.observation import (
     OBSERVATION_CHARACTERS,
     QUESTION_CHARACTERS,
     judge_text_to_read,
+    misquoted,
     observation_room,
     unread_text,
 )
@@ -56,6 +57,7 @@ from tests.doubles import (
     FakeDispatcher,
     FakeModel,
     FakeParts,
+    Runner,
     context,
     planned,
     reading,
@@ -647,3 +649,56 @@ async def test_a_persons_no_ends_the_tries_with_what_was_not_done() -> None:
 
     outcome, _ = await run(begun(planned(a=makes_do)))
     assert outcome.answer == "I did not send it."
+
+
+@pytest.mark.parametrize(
+    ("says", "is_held"),
+    [
+        ("The harbour was built in 1782", True),
+        ("the HARBOUR was  built in 1782, and widened twice!", True),
+        (
+            "The last step produced this text: The harbour was built in 1782, and widened twice.",
+            True,
+        ),
+        ("harbour: built 1782", True),
+        ("", True),
+        ("The harbour was built in 1783", False),
+        ("The pier is 100 cm long", False),
+        ("It opened under another mayor long ago", False),
+    ],
+)
+async def test_an_answer_from_words_that_the_text_does_not_hold_is_a_failed_plan(
+    says: str, is_held: bool
+) -> None:
+    quoting = f"async def solve():\n    says = {says!r}\n    return 'FINAL_ANSWER: x'"
+    results: dict[str, list[ActionResult | Runner]] = {
+        "reads": [reading(PAGE)],
+        quoting: [FinalAnswer("x")],
+        "again": [FinalAnswer("y")],
+    }
+    fakes = FakeParts([Plan("reads"), Plan(quoting), Plan("again")], results)
+    outcome, _ = await run(context(fakes))
+    assert outcome.answer == ("x" if is_held else "y")
+    if not is_held:
+        (failed,) = fakes.inputs[2].failed
+        assert failed.failure.kind == "misquoted"
+        assert says in failed.failure.message
+
+
+async def test_a_plan_that_reads_nothing_or_calls_a_tool_quotes_as_it_likes() -> None:
+    quoting = "async def solve():\n    says = 'the moon is 5 km away'\n    return 'FINAL_ANSWER: x'"
+    for fakes in (
+        FakeParts([Plan(quoting)], {quoting: [FinalAnswer("x")]}),
+        FakeParts(
+            [Plan("reads"), Plan(quoting)],
+            {"reads": [reading(PAGE)], quoting: [FinalAnswer("x", (call("the moon"),))]},
+        ),
+    ):
+        outcome, _ = await run(context(fakes))
+        assert outcome.answer == "x"
+
+
+def test_other_scripts_are_compared_by_letters() -> None:
+    plan = Plan("async def solve():\n    says = '港口建于1782年'\n    return 'FINAL_ANSWER: 1782'")
+    assert misquoted(plan, "该港口建于1782年，后来扩建了两次。") is None
+    assert misquoted(plan, "该港口建于1901年，后来扩建了两次。") is not None

@@ -73,7 +73,7 @@ async def test_what_is_to_be_remembered_and_is_not_is_an_error(
     tmp_path: Path, request_: str
 ) -> None:
     (tmp_path / FACTS_FILE).mkdir()
-    with pytest.raises(StorageError, match="not remembered: .* can't be written: Is a directory"):
+    with pytest.raises(StorageError, match=r"not remembered: .* can't be written: Is a directory"):
         await memory(tmp_path).learn(request_, "s")
 
 
