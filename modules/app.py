@@ -10,8 +10,10 @@ is named.
 import contextlib
 import logging
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +43,7 @@ from modules.planning.guidance.commands import request_meant
 from modules.session.request import clean_request, read_request
 from modules.terminal.answer import print_error_json
 from modules.terminal.streams import Complaints, LogHandler, StdoutLost, log_bug, writing_stdout
-from modules.terminal.waits import Waits
+from modules.terminal.waits import Waits, can_erase, let_interrupts_raise
 
 if TYPE_CHECKING:
     from modules.service.python import AskPerson, PythonAgent
@@ -97,11 +99,47 @@ def run_agent(argv: Sequence[str]) -> int:
 
     Never raises, except `SystemExit` for `--help`, `--version` and unknown options.
     """
+    spawned: dict[str, SpawnedServer] = {}
     with contextlib.ExitStack() as work:
-        return _run_and_tell(argv, work)
+        work.enter_context(_ended_by_interrupt(wanted_output(argv), spawned))
+        return _run_and_tell(argv, work, spawned)
 
 
-def _run_and_tell(argv: Sequence[str], work: contextlib.ExitStack) -> int:
+@contextlib.contextmanager
+def _ended_by_interrupt(
+    output: OutputFormat, spawned: Mapping[str, SpawnedServer]
+) -> Generator[None]:
+    """Inside, Ctrl-C ends the process, and servers that run already, until work has begun.
+
+    An exception in its place would be lost, or made another, where modules are imported and files
+    are checked.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _end_unused(spawned)
+        with contextlib.suppress(RuntimeError):  # something else is being printed
+            _print_failure("interrupted", ExitCode.INTERRUPTED, output)
+            sys.stdout.flush()
+        begun = "\r\x1b[K" if sys.stderr.isatty() and can_erase(os.environ) else ""
+        os.write(2, f"{begun}interrupted\n".encode())
+        os._exit(ExitCode.INTERRUPTED)
+
+    signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        if before is not None:  # one that Python did not put there can't be put back
+            signal.signal(signal.SIGINT, before)
+
+
+def _run_and_tell(
+    argv: Sequence[str], work: contextlib.ExitStack, spawned: dict[str, SpawnedServer]
+) -> int:
     """The exit code, once it is told what went wrong; a request is worked on within `work`."""
     places: Places | None = None
     complaints = Complaints(os.environ)
@@ -117,13 +155,14 @@ def _run_and_tell(argv: Sequence[str], work: contextlib.ExitStack) -> int:
                 found = parse_command(words, program)
             output = output_of(found)
             places = find_places(os.environ)
+            let_interrupts_raise()
             return int(run_command(found, places, complaints, os.environ))
         with writing_stdout():
             arguments = parse_arguments(argv, __version__, program)
         places = find_places(os.environ)
         if arguments.request is not None:  # what goes wrong below names its trace, too
             work.enter_context(working(begin_of_process(os.environ)))
-        return int(_run(arguments, places, complaints))
+        return int(_run(arguments, places, complaints, spawned))
     except Misused as error:
         _print_failure(redact(error.message), ExitCode.BAD_USAGE, output)
         raise
@@ -149,7 +188,12 @@ def _print_failure(message: str, code: ExitCode, output: OutputFormat) -> None:
             print_error_json(message, code, "", "", sys.stdout)
 
 
-def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCode:
+def _run(
+    arguments: Arguments,
+    places: Places,
+    complaints: Complaints,
+    spawned: dict[str, SpawnedServer],
+) -> ExitCode:
     request = None
     if arguments.stdin == "never" and arguments.request in (None, "-"):
         raise UsageError(
@@ -173,7 +217,7 @@ def _run(arguments: Arguments, places: Places, complaints: Complaints) -> ExitCo
         os.environ["TERM"] = "dumb"  # what every part that draws looks at
     servers = server_list(profile, places, profile_file, arguments.mcp_config, os.environ)
     is_without_tools = arguments.chosen_tools == ()
-    spawned = _spawn_early(None if is_without_tools else request, servers, places)
+    spawned |= _spawn_early(None if is_without_tools else request, servers, places)
     marks.debug("spawned")
     try:
         verbose, quiet = arguments.verbose, arguments.quiet

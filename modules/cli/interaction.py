@@ -42,7 +42,7 @@ from modules.team.entry import TeamEntry
 from modules.terminal.answer import one_line_of, print_answer, print_failure_line, print_json
 from modules.terminal.display.pictures import Pictures
 from modules.terminal.streams import Complaints, typed_answer, writing_stdout
-from modules.terminal.waits import Waits, interrupting
+from modules.terminal.waits import Waits, interrupting, let_interrupts_raise
 from modules.trace.telemetry import open_telemetry
 
 marks = logging.getLogger("cortex_r.marks")
@@ -251,6 +251,7 @@ class Interaction:
         gc.freeze()
         gc.enable()
         marks.debug("imported")
+        let_interrupts_raise()
         return asyncio.run(self._waited_for(work))
 
     async def _waited_for(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:
