@@ -33,6 +33,10 @@ def _open_standard_streams() -> None:
                 os.close(descriptor)
             os.set_inheritable(number, True)  # for `docs`, which becomes another program
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+    if os.environ.get("PYTHONUNBUFFERED"):
+        # Python then takes a part that was written for the whole, and an answer is cut in silence.
+        out = sys.stdout
+        sys.stdout = os.fdopen(1, "w", encoding=out.encoding, errors=out.errors, closefd=False)
 
 
 def main() -> "NoReturn":

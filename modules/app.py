@@ -12,6 +12,7 @@ import logging
 import os
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from config.schema import AgentProfile, load_profile
 from config.server_list import ServerList, server_list
-from config.settings import Places, SettingsError, find_places
+from config.settings import HOME_VARIABLE, Places, SettingsError, find_places
 from core.dispatch.prespawn import prespawn
 from core.dispatch.start_failures import StartFailures
 from core.errors import CortexError, ExitCode, UsageError, UserError
@@ -149,6 +150,7 @@ def _run_and_tell(
     program = Path(sys.argv[0]).name or "agent.py"
     output = wanted_output(argv)
     try:
+        _leave_deleted_folder(work, complaints)
         if (words := find_command(argv, program)) is not None:
             output = "text"  # each command has JSON of its own
             with writing_stdout():
@@ -179,6 +181,28 @@ def _run_and_tell(
         logging.getLogger().removeHandler(handler)
     _print_failure(redact(told), code, output)
     return int(complaints.fail(told, code))
+
+
+def _leave_deleted_folder(work: contextlib.ExitStack, complaints: Complaints) -> None:
+    """Go to an empty folder, for as long as the work lasts, if the working folder is there no more.
+
+    Raises:
+        UsageError: CORTEX_HOME starts from the working folder.
+    """
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        pass
+    else:
+        return
+    home = os.environ.get(HOME_VARIABLE)
+    if home and not Path(home).expanduser().is_absolute():
+        raise UsageError(
+            f"the working folder was deleted, and {HOME_VARIABLE}={home} is a path from there; "
+            "go to another folder: cd"
+        )
+    os.chdir(work.enter_context(tempfile.TemporaryDirectory(prefix="cortex-r-")))
+    complaints.say("config", "the working folder was deleted; the run goes on in an empty one")
 
 
 def _print_failure(message: str, code: ExitCode, output: OutputFormat) -> None:
