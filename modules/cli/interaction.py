@@ -21,7 +21,7 @@ from config.settings import Places
 from core.base.frozen import frozen
 from core.base.text import lazy_pattern
 from core.errors import ExitCode, UsageError
-from core.events import Emit, Event
+from core.events import Emit, Event, ModelAnswered, RunStarted, SubtaskEvent
 from core.process.server import SpawnedServer
 from core.team.graph import TaskGraph
 from core.turn import RunOutcome
@@ -209,6 +209,7 @@ class Interaction:
                     self.progress.say(stage, note)
             if (unseeded := without_seed(arguments.seed, model)) is not None:
                 self.progress.say("model", unseeded)
+        self._planner = ""
         self.telemetry = None
         if profile.trace.is_exported(os.environ):
             self.telemetry = open_telemetry(profile, os.environ, redactor, self.progress.say)
@@ -272,7 +273,7 @@ class Interaction:
         self.progress.end_waits()  # a server that still starts outlives an interrupted run
         with writing_stdout():
             if self.setting.arguments.json:
-                session, model = self.conversation.session.id or "", self.conversation.model.name
+                session, model = self.conversation.session.id or "", self._answered_by(outcome)
                 print_json(outcome, session, model, sys.stdout, complaints.redactor)
             elif outcome.answer is not None:
                 text = one_line_of(outcome.answer) if is_line else outcome.answer
@@ -283,10 +284,32 @@ class Interaction:
             complaints.fail(outcome.message, outcome.exit_code)
         return outcome.exit_code
 
+    def _answered_by(self, outcome: RunOutcome) -> str:
+        """The model that wrote the last plan; where there is no answer, at least who was to.
+
+        Empty where no model was asked: the page that helps is nobody's.
+        """
+        chosen = self.conversation.model.name if outcome.answer is None else ""
+        return self._planner or chosen
+
+    async def _note_planner(self, event: Event) -> None:
+        """Remember who wrote the newest plan of a run."""
+        while isinstance(event, SubtaskEvent):
+            event = event.event
+        match event:
+            case RunStarted():
+                self._planner = ""
+            case ModelAnswered(model, "decision"):
+                self._planner = model
+            case _:
+                pass
+
     def _listener(self) -> Emit:
         """Who hears of a run's events: the display, and before it who else wants them."""
         setting = self.setting
         listeners: list[Emit] = [self.progress]
+        if setting.arguments.json:
+            listeners.insert(0, self._note_planner)
         if setting.arguments.output == "stream-json":
             redactor, prompts = setting.complaints.redactor, setting.profile.trace.prompts
             listeners.insert(0, EventWriter(sys.stdout, redactor, tells_prompts=prompts))

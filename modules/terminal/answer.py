@@ -145,10 +145,10 @@ class ResultDocument(TypedDict):
     `message` then says why, and `rejected_answer` is the last answer that did not fit the schema of
     `--json-schema`, or was judged to be incomplete. `verdict` is the last judgement, null where
     nobody judged. `exit_code` is what this request alone would have ended with.
-    `session_id` and `model` are empty where neither was chosen yet. Logs and OpenTelemetry name the
-    run by `trace_id`; it is empty where none began. Durations are seconds. `graph` is null where
-    the request was not answered in parts; `steps` are those of all parts. `budget` is null unless
-    it ended the request.
+    `model` is the one that wrote the last plan, of a chain the one that answered; it and
+    `session_id` are empty where there was none. Logs and OpenTelemetry name the run by `trace_id`;
+    it is empty where none began. Durations are seconds. `graph` is null where the request was not
+    answered in parts; `steps` are those of all parts. `budget` is null unless it ended the request.
     """
 
     type: Literal["result"]
