@@ -128,7 +128,7 @@ class StrategyProfile(Section):
     """Whether the model is asked for it: where not all tools fit the prompt, always, or never (a
     ranking by words)."""
     clarify: StrictBool = True
-    """A plan may ask the user back, once a request."""
+    """A plan may ask the user back, up to three times a request."""
     graph: GraphMode = "auto"
     """Whether a request is answered in parts, each planned by itself: `auto` where it shows
     independent parts, `never`, or `always`."""

@@ -184,7 +184,8 @@ class Run:
         memory: what its plans have put there for later ones.
         found_tools: qualified names of the tools that plans have searched for.
         tool_records: how tools did over sessions; None until a plan has failed.
-        has_asked: whether a plan has asked the user back.
+        questions: how often plans have asked the user back.
+        is_unanswered: whether one of these questions got no answer.
         retrying: what is yet to be told of a further plan.
         budget: the one that ended it, if it was that.
         seconds: wall time by phase.
@@ -203,7 +204,8 @@ class Run:
     memory: WorkingMemory = field(default_factory=WorkingMemory)
     found_tools: dict[str, None] = field(default_factory=dict[str, None])
     tool_records: Mapping[str, ToolRecord] | None = None
-    has_asked: bool = False
+    questions: int = 0
+    is_unanswered: bool = False
     retrying: Retrying | None = None
     budget: SpentBudget | None = None
     seconds: dict[str, float] = field(

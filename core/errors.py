@@ -168,7 +168,15 @@ class SandboxUnavailable(WorldError):
 
 
 class CallRefused(CortexError):
-    """A tool call that was not sent: unknown or ambiguous tool, or arguments that don't fit."""
+    """A tool call that was not sent: unknown or ambiguous tool, or arguments that don't fit.
+
+    `by_person`: a person was asked and said no, and nothing beside it that a plan could follow.
+    """
+
+    def __init__(self, message: str, *, by_person: bool = False) -> None:
+        """Keep beside the message whether a person has decided."""
+        super().__init__(message)
+        self.by_person = by_person
 
 
 def exit_code_of(error: CortexError) -> ExitCode:

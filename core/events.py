@@ -24,14 +24,12 @@ from core.turn import (
     Step,
     ToolCall,
     Usage,
+    Verdict,
 )
 from core.values import JsonObject
 
 Action: TypeAlias = Literal["plan", "graph", "workflow", "ask", "answer"]
 """One plan with tools, a graph of subtasks, a kept workflow, a question back, an answer at once."""
-
-Verdict: TypeAlias = Literal["satisfied", "need_more", "blocked"]
-"""What a result is worth: enough, more is to be planned, or nothing further can be done."""
 
 
 @frozen

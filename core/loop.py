@@ -7,8 +7,9 @@ for again with the failure in the prompt; an observation starts the next step.
 import asyncio
 import contextlib
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import assert_never
 
 from core.base.clock import Clock
@@ -37,6 +38,9 @@ from core.run.answer import (
     after_budget,
     after_failed_step,
     after_last_step,
+    after_no_answer,
+    after_person_said_no,
+    after_unanswerable,
     with_sources,
 )
 from core.run.calls import RunCalls
@@ -46,6 +50,7 @@ from core.run.observation import (
     calls_told,
     clarified_input,
     judge_text_to_read,
+    misquoted,
     next_input,
     observation_room,
     shorten,
@@ -73,12 +78,17 @@ from core.turn import (
     RunOutcome,
     RunStatus,
     Step,
+    ToolCall,
+    Unanswered,
     used_since,
 )
 from core.values import JsonObject
 
 NOTICE_CHARACTERS = 300
 """How much of a plan's failure a notice tells."""
+
+QUESTIONS_MAX = 3
+"""So often a run may ask the user back."""
 
 _REPEATED_PLAN = PlanFailure(
     "repeated", "this plan is the same as one that failed before, and was not run again"
@@ -116,6 +126,7 @@ class AgentLoop(InterruptibleRun):
         used, used_by = context.model.usage, dict(context.model.usage_by_model)
         with context.model.telling(emit):
             status, text = await self._bounded_by_the_world(run, emit)
+        gave_up = bool(run.steps) and isinstance(run.steps[-1].result, Unanswered)
         outcome = RunOutcome(
             status,
             answer=text if status == "done" else None,
@@ -125,6 +136,7 @@ class AgentLoop(InterruptibleRun):
             usage_by_model=used_since(used_by, context.model.usage_by_model),
             durations={**run.seconds, "total": self._clock() - started},
             budget=run.budget,
+            verdict="blocked" if status == "no_answer" and gave_up else None,
         )
         context.final_answer = outcome.result
         if outcome.answer is not None:
@@ -162,22 +174,28 @@ class AgentLoop(InterruptibleRun):
             result = await self.step(run, emit)
             match result:
                 case FinalAnswer(text):
-                    if self._own_borders is not None:
-                        text = self._own_borders.without(text)
-                    if self._guard is not None:
-                        text = self._guard.without_unknown_images(text)
-                    return "done", with_sources(text, run.steps)
+                    return "done", with_sources(self._cleaned(text), run.steps)
                 case Declined(explanation):
                     return "no_answer", explanation
+                case Unanswered(why):
+                    return "no_answer", after_no_answer(why)
                 case PlanFailed(failure):
                     return "no_answer", after_failed_step(run.steps, failure)
                 case FurtherProcessing(text):
                     await self._observe(run, text, emit)
                 case AskedBack(question):
+                    if run.questions and not self._may_ask(run):
+                        return self._after_questions(question)
                     await self._ask_back(run, question, emit)
                 case _:
                     assert_never(result)
         return "no_answer", after_last_step(run.steps, run.last_step)
+
+    def _cleaned(self, answer: str) -> str:
+        """The answer without borders that a model has copied, or what a viewer would load."""
+        if self._own_borders is not None:
+            answer = self._own_borders.without(answer)
+        return answer if self._guard is None else self._guard.without_unknown_images(answer)
 
     async def step(self, run: Run, emit: Emit) -> ActionResult | Declined:
         """Perceive once, then plan and act until a plan works or no lifeline is left.
@@ -224,10 +242,19 @@ class AgentLoop(InterruptibleRun):
                 result,
                 run.read,
                 self._borders,
+                errors=self._errors(run, result),
                 may_be_kept=is_from_memory,
                 shown=shown,
                 is_given=any(name in plan.source for name in self._context.readable),
             )
+        elif isinstance(result, FinalAnswer) and run.observation is not None and not result.calls:
+            text = f"{run.read[-1]} {run.observation}"
+            if (failure := misquoted(plan, text)) is not None:
+                result = PlanFailed(failure, result.calls, result.found)
+        forbidden = self._calls.forbidden
+        if forbidden is not None and not isinstance(result, FinalAnswer):
+            why = after_person_said_no(self._calls_of(run, result), forbidden)
+            result = Unanswered(why, result.calls, result.found)
         seconds = self._clock() - started
         tried = Step(run.number, run.attempt, perception, plan, result, seconds, repairs)
         run.steps.append(tried)
@@ -236,6 +263,13 @@ class AgentLoop(InterruptibleRun):
         if self._calls.spent is not None and not isinstance(result, FinalAnswer):
             raise self._calls.spent
         return tried
+
+    def _errors(self, run: Run, result: ActionResult) -> list[str]:
+        """Why calls of this run have failed, those of its newest plan too."""
+        return [str(call.result) for call in self._calls_of(run, result) if not call.ok]
+
+    def _calls_of(self, run: Run, result: ActionResult) -> Iterator[ToolCall]:
+        return chain(*(step.result.calls for step in run.steps), result.calls)
 
     async def _tell_plan(self, run: Run, plan: Plan, prompt_path: str, emit: Emit) -> None:
         await self._tell_retry(run, emit)
@@ -291,15 +325,16 @@ class AgentLoop(InterruptibleRun):
         return next_input(run.request, observation, done, self._borders, whole)
 
     async def _ask_back(self, run: Run, question: str, emit: Emit) -> None:
-        """Put a plan's question to the user, once a run; the steps that follow have the answer.
+        """Put a plan's question to the user; the steps that follow have the answer.
 
-        A run's first question takes none of its steps.
+        A question takes none of the run's steps.
         """
         context, question = self._context, shorten(question, QUESTION_CHARACTERS)
         ask = context.parts.ask_user if self._may_ask(run) else None
-        run.last_step += not run.has_asked
-        run.has_asked = True
+        run.last_step += 1
+        run.questions += 1
         answer = await ask(question) if ask is not None else None
+        run.is_unanswered = answer is None
         run.request = clarified_input(run.request, question, answer)
         context.user_input_override = (
             run.request if run.observation is None else self._next_input(run, run.observation)
@@ -383,9 +418,20 @@ class AgentLoop(InterruptibleRun):
         return self._own_borders
 
     def _may_ask(self, run: Run) -> bool:
-        """Whether a plan may ask back: the profile allows it, somebody is there, and none has."""
-        asks = self._context.parts.ask_user is not None
-        return asks and self._context.agent_profile.strategy.clarify and not run.has_asked
+        """Whether a plan may ask back: the profile allows it, and somebody is there who answers."""
+        asks = self._context.parts.ask_user is not None and not run.is_unanswered
+        is_allowed = self._context.agent_profile.strategy.clarify
+        return asks and is_allowed and run.questions < QUESTIONS_MAX
+
+    def _after_questions(self, question: str) -> tuple[RunStatus, str]:
+        """The end of a run whose model asks once more than it may, or where nobody answers.
+
+        Whoever has answered before reads the question as the answer, and may go on from it.
+        """
+        question = shorten(question, QUESTION_CHARACTERS)
+        if self._context.parts.ask_user is None:
+            return "no_answer", after_unanswerable(question)
+        return "done", question
 
     async def _act(
         self, run: Run, plan: Plan, tools: ToolCatalog, emit: Emit

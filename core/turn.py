@@ -25,6 +25,12 @@ FURTHER_PROCESSING = "FURTHER_PROCESSING_REQUIRED:"
 CLARIFICATION = "CLARIFICATION_NEEDED:"
 """Prefix of a plan's return value that asks the user back."""
 
+NO_ANSWER = "NO_ANSWER:"
+"""Prefix of a plan's return value that says why the request can't be answered."""
+
+VERDICTS = (FINAL_ANSWER, FURTHER_PROCESSING, CLARIFICATION, NO_ANSWER)
+"""All of them."""
+
 COMPARED_CHARACTERS = 12 * 1024
 """Longer plans are compared letter by letter; the sandbox takes none that is longer."""
 
@@ -45,6 +51,7 @@ FailureKind: TypeAlias = Literal[
     "no_plan",  # the model's reply held no solve()
     "repeated",  # the same plan failed before and was not run again
     "answer",  # the answer is not in the form that the request demands
+    "misquoted",  # it answers from words that are not in the text that it was given to read
     "no_verdict",  # solve() returned neither FINAL_ANSWER nor FURTHER_PROCESSING_REQUIRED
 ]
 
@@ -228,7 +235,16 @@ class AskedBack:
     found: tuple[str, ...] = ()
 
 
-ActionResult: TypeAlias = FinalAnswer | FurtherProcessing | AskedBack | PlanFailed
+@frozen
+class Unanswered:
+    """The plan says that what is asked can't be had, and why."""
+
+    why: str
+    calls: tuple[ToolCall, ...] = ()
+    found: tuple[str, ...] = ()
+
+
+ActionResult: TypeAlias = FinalAnswer | FurtherProcessing | AskedBack | Unanswered | PlanFailed
 
 
 @frozen
@@ -312,6 +328,9 @@ def used_since(earlier: Mapping[str, Usage], now: Mapping[str, Usage]) -> dict[s
     return {name: usage for name, usage in used.items() if usage.model_calls}
 
 
+Verdict: TypeAlias = Literal["satisfied", "need_more", "blocked"]
+"""What a result is worth: enough, more is to be planned, or nothing further can be done."""
+
 RunStatus: TypeAlias = Literal["done", "no_answer", "failed", "interrupted"]
 
 _EXIT_CODES: dict[RunStatus, ExitCode] = {
@@ -330,7 +349,9 @@ class RunOutcome:
     why there is none, with the best partial result. `usage_by_model` splits `usage` by the names
     of the models that answered. `durations` are wall seconds by phase
     (`perception`, `decision`, `action`, `total`). `rejected_answer` is one that was not in the
-    form that the request demands, the last of them. `graph` is how its subtasks ended, where it
+    form that the request demands, the last of them, or that was judged to be incomplete. `verdict`
+    is the last judgement, None where nobody judged: "done" is only what is judged as "satisfied" or
+    not at all. `graph` is how its subtasks ended, where it
     was answered in parts. `budget` is the one that ended the run, if it was that. `trace_id` is
     that of its execution context; empty where it had none.
     """
@@ -346,6 +367,7 @@ class RunOutcome:
     graph: GraphOutcome | None = None
     budget: SpentBudget | None = None
     trace_id: str = field(default="", compare=False)
+    verdict: Verdict | None = None
 
     @property
     def result(self) -> str:

@@ -6,8 +6,10 @@ the user back. Small models forget the prefix where the value says all: then a s
 answer, and a long text of a tool, which nobody has read yet, goes on. A plan that returns nothing
 gives what it printed.
 
-A prefix counts where the plan has written it. What a tool gave may begin with one too: a page that
-would like to decide what the answer is, or what the user is asked.
+`NO_ANSWER:` says that what is asked can't be had, and why.
+
+A prefix counts where the plan has written it (`modules.sandbox.own_words`). What a tool gave may
+begin with one too: a page that would like to decide what the answer is, or what the user is asked.
 """
 
 import asyncio
@@ -16,13 +18,12 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from itertools import chain
 from typing import TypeAlias
 
 from core.base.json_text import json_start, texts_in
 from core.base.text import lazy_pattern, shorten
 from core.ports import CallTool, OnRepaired, ToolCaller
-from core.run.observation import SHORT_ANSWER_CHARACTERS
+from core.run.observation import ERROR_CHARACTERS_MIN, SHORT_ANSWER_CHARACTERS
 from core.run.working_memory import MEMORY, WorkingMemory
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
@@ -31,6 +32,7 @@ from core.turn import (
     CLARIFICATION,
     FINAL_ANSWER,
     FURTHER_PROCESSING,
+    NO_ANSWER,
     ActionResult,
     AskedBack,
     FinalAnswer,
@@ -39,6 +41,7 @@ from core.turn import (
     PlanFailed,
     PlanFailure,
     TextInput,
+    Unanswered,
 )
 from core.values import Json, JsonObject
 from modules.planning.check.hints import with_value_hints
@@ -58,13 +61,11 @@ _VERDICTS = (
     (FINAL_ANSWER, FinalAnswer),
     (FURTHER_PROCESSING, FurtherProcessing),
     (CLARIFICATION, AskedBack),
+    (NO_ANSWER, Unanswered),
 )
 
 COMPARED_CHARACTERS = 100
-"""How much of what a tool gave is compared with the beginning of what a plan returns."""
-
-ERROR_CHARACTERS_MIN = 8
-"""Shorter words of a failed call may stand in an answer by chance."""
+"""How much of why a call failed is looked for in what a plan returns."""
 
 SEARCHED_CHARACTERS = 64 * 1024
 """How much of an answer is searched for what can't be part of one."""
@@ -127,7 +128,7 @@ async def run_plan(
         return PlanFailed(PlanFailure("no_verdict", _no_text(inside)), ran.calls, ran.found)
     for prefix, verdict in _VERDICTS:
         said = text.removeprefix(prefix).strip()
-        if text.startswith(prefix) and said and _is_own(prefix, text, plan, ran, kept):
+        if ran.begins_own and text.startswith(prefix) and said:
             return verdict(said, ran.calls, ran.found)
     return _without_verdict(value, text, ran)
 
@@ -204,16 +205,6 @@ def _object_inside(text: str, plan: Plan, ran: SandboxResult, kept: Sequence[str
         isinstance(c.result, dict | list) or found.group() in str(c.result) for c in ran.calls
     )
     return None if sent or any(found.group() in one for one in kept) else found.group()
-
-
-def _is_own(prefix: str, text: str, plan: Plan, ran: SandboxResult, kept: Sequence[str]) -> bool:
-    """Whether the plan itself wrote the prefix that its text begins with, and no tool."""
-    begins = text[:COMPARED_CHARACTERS]
-    results = (c.result for c in ran.calls if isinstance(c.result, str))
-    told = (part.strip()[:COMPARED_CHARACTERS] for part in chain(results, kept))
-    told = (part for part in told if part.startswith(prefix))
-    given = any(begins.startswith(part) or part.startswith(begins) for part in told)
-    return prefix.removesuffix(":") in plan.source and not given
 
 
 def _without_verdict(value: Json, text: str, ran: SandboxResult) -> ActionResult:

@@ -10,8 +10,11 @@ is named.
 import contextlib
 import logging
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+import threading
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +22,7 @@ from typing import TYPE_CHECKING
 from config.dotenv import Environment, with_env_file
 from config.schema import AgentProfile, load_profile
 from config.server_list import ServerList, server_list
-from config.settings import Places, SettingsError, find_places
+from config.settings import HOME_VARIABLE, Places, SettingsError, find_places
 from core.base.redaction import names_a_secret
 from core.dispatch.prespawn import prespawn
 from core.dispatch.start_failures import StartFailures
@@ -43,7 +46,7 @@ from modules.planning.guidance.commands import request_meant
 from modules.session.request import clean_request, read_request
 from modules.terminal.answer import print_error_json
 from modules.terminal.streams import Complaints, LogHandler, StdoutLost, log_bug, writing_stdout
-from modules.terminal.waits import Waits
+from modules.terminal.waits import Waits, can_erase, let_interrupts_raise
 
 if TYPE_CHECKING:
     from modules.service.python import AskPerson, PythonAgent
@@ -99,11 +102,47 @@ def run_agent(argv: Sequence[str]) -> int:
 
     Never raises, except `SystemExit` for `--help`, `--version` and unknown options.
     """
+    spawned: dict[str, SpawnedServer] = {}
     with contextlib.ExitStack() as work:
-        return _run_and_tell(argv, work)
+        work.enter_context(_ended_by_interrupt(wanted_output(argv), spawned))
+        return _run_and_tell(argv, work, spawned)
 
 
-def _run_and_tell(argv: Sequence[str], work: contextlib.ExitStack) -> int:
+@contextlib.contextmanager
+def _ended_by_interrupt(
+    output: OutputFormat, spawned: Mapping[str, SpawnedServer]
+) -> Generator[None]:
+    """Inside, Ctrl-C ends the process, and servers that run already, until work has begun.
+
+    An exception in its place would be lost, or made another, where modules are imported and files
+    are checked.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _end_unused(spawned)
+        with contextlib.suppress(RuntimeError):  # something else is being printed
+            _print_failure("interrupted", ExitCode.INTERRUPTED, output)
+            sys.stdout.flush()
+        begun = "\r\x1b[K" if sys.stderr.isatty() and can_erase(os.environ) else ""
+        os.write(2, f"{begun}interrupted\n".encode())
+        os._exit(ExitCode.INTERRUPTED)
+
+    signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        if before is not None:  # one that Python did not put there can't be put back
+            signal.signal(signal.SIGINT, before)
+
+
+def _run_and_tell(
+    argv: Sequence[str], work: contextlib.ExitStack, spawned: dict[str, SpawnedServer]
+) -> int:
     """The exit code, once it is told what went wrong; a request is worked on within `work`."""
     places: Places | None = None
     complaints = Complaints(os.environ)
@@ -113,6 +152,7 @@ def _run_and_tell(argv: Sequence[str], work: contextlib.ExitStack) -> int:
     program = Path(sys.argv[0]).name or "agent.py"
     output = wanted_output(argv)
     try:
+        _leave_deleted_folder(work, complaints)
         if (words := find_command(argv, program)) is not None:
             output = "text"  # each command has JSON of its own
             with writing_stdout():
@@ -120,6 +160,7 @@ def _run_and_tell(argv: Sequence[str], work: contextlib.ExitStack) -> int:
             output = output_of(found)
             places = find_places(os.environ)
             environ = _environment(places, complaints, is_quiet=found.quiet)
+            let_interrupts_raise()
             return int(run_command(found, places, complaints, environ))
         with writing_stdout():
             arguments = parse_arguments(argv, __version__, program)
@@ -127,7 +168,7 @@ def _run_and_tell(argv: Sequence[str], work: contextlib.ExitStack) -> int:
         environ = _environment(places, complaints, is_quiet=arguments.quiet)
         if arguments.request is not None:  # what goes wrong below names its trace, too
             work.enter_context(working(begin_of_process(os.environ)))
-        return int(_run(arguments, places, complaints, environ))
+        return int(_run(arguments, places, complaints, environ, spawned))
     except Misused as error:
         _print_failure(redact(error.message), ExitCode.BAD_USAGE, output)
         raise
@@ -144,6 +185,28 @@ def _run_and_tell(argv: Sequence[str], work: contextlib.ExitStack) -> int:
         logging.getLogger().removeHandler(handler)
     _print_failure(redact(told), code, output)
     return int(complaints.fail(told, code))
+
+
+def _leave_deleted_folder(work: contextlib.ExitStack, complaints: Complaints) -> None:
+    """Go to an empty folder, for as long as the work lasts, if the working folder is there no more.
+
+    Raises:
+        UsageError: CORTEX_HOME starts from the working folder.
+    """
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        pass
+    else:
+        return
+    home = os.environ.get(HOME_VARIABLE)
+    if home and not Path(home).expanduser().is_absolute():
+        raise UsageError(
+            f"the working folder was deleted, and {HOME_VARIABLE}={home} is a path from there; "
+            "go to another folder: cd"
+        )
+    os.chdir(work.enter_context(tempfile.TemporaryDirectory(prefix="cortex-r-")))
+    complaints.say("config", "the working folder was deleted; the run goes on in an empty one")
 
 
 def _print_failure(message: str, code: ExitCode, output: OutputFormat) -> None:
@@ -167,7 +230,11 @@ def _environment(places: Places, complaints: Complaints, *, is_quiet: bool) -> E
 
 
 def _run(
-    arguments: Arguments, places: Places, complaints: Complaints, environ: Environment
+    arguments: Arguments,
+    places: Places,
+    complaints: Complaints,
+    environ: Environment,
+    spawned: dict[str, SpawnedServer],
 ) -> ExitCode:
     request = None
     if arguments.stdin == "never" and arguments.request in (None, "-"):
@@ -192,7 +259,7 @@ def _run(
         os.environ["TERM"] = environ["TERM"] = "dumb"  # what every part that draws looks at
     servers = server_list(profile, places, profile_file, arguments.mcp_config, environ)
     is_without_tools = arguments.chosen_tools == ()
-    spawned = _spawn_early(None if is_without_tools else request, servers, places)
+    spawned |= _spawn_early(None if is_without_tools else request, servers, places)
     marks.debug("spawned")
     try:
         verbose, quiet = arguments.verbose, arguments.quiet

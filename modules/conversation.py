@@ -303,7 +303,8 @@ class Conversation:
         the current one, else a new one.
 
         Raises:
-            StorageError: the session that was asked for can't be read.
+            StorageError: the session that was asked for can't be read, or a fact that is to be
+                remembered can't be written.
             UsageError: an image that the request names can't be used, a tool that the user
                 demands is not there, or the graph can't run.
         """

@@ -7,6 +7,7 @@ help a model that heeds them, and are no wall: that is the rest of this package.
 
 import re
 import secrets
+from collections.abc import Mapping
 from typing import Final
 
 from core.base.text import lazy_pattern, without_hidden
@@ -14,6 +15,23 @@ from core.base.text import lazy_pattern, without_hidden
 NONCE_BYTES: Final = 4
 
 _BORDER = lazy_pattern(r"<<(?=\s{0,20}/?\s{0,20}data)", re.IGNORECASE)
+
+
+_NAMED = lazy_pattern(r"<<(?P<end>/?)data (?P<nonce>[0-9a-f]{1,64})>>")
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The random names of the borders in a text, each once, in order."""
+    return tuple(dict.fromkeys(found["nonce"] for found in _NAMED.finditer(text)))
+
+
+def renamed(text: str, names: Mapping[str, str]) -> str:
+    """The text with other names in its borders, for those that are given."""
+
+    def other(found: re.Match[str]) -> str:
+        return f"<<{found['end']}data {names.get(found['nonce'], found['nonce'])}>>"
+
+    return _NAMED.sub(other, text) if names else text
 
 
 class Borders:

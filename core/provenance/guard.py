@@ -73,7 +73,10 @@ class Provenance:
 
 @frozen
 class Refused:
-    """Why a call is not sent, for the plan; `by_person`: the user was asked, and said no."""
+    """Why a call is not sent, for the plan.
+
+    `by_person`: a person said no, and nothing beside it that a plan could follow.
+    """
 
     reason: str
     by_person: bool = False
@@ -389,4 +392,4 @@ def guard_of(
 
 def _declined(call: _Call, words: str) -> Refused:
     what = ["this call"] if call.needs_leave else map(named, call.doubts)
-    return Refused(declined(call.name, what, words), by_person=True)
+    return Refused(declined(call.name, what, words), by_person=not words)

@@ -12,6 +12,9 @@ from core.values import Json
 PARTIAL_RESULT_CHARACTERS = 500
 """How much of a tool's result is told when a run has no answer."""
 
+NOT_DONE_CHARACTERS = 500
+"""How much is told of the arguments of a call that a person did not allow."""
+
 NO_PLAN_ANSWER = "Could not generate valid solve()"
 """What a run says when the model never wrote a plan, in the mission's own words."""
 
@@ -43,6 +46,24 @@ def after_last_step(steps: Sequence[Step], max_steps: int) -> str:
         f"No answer within {counted(max_steps, 'step')}: the last one still asked for further "
         f"processing.{_refused(steps)}{_partial(steps)}"
     )
+
+
+def after_no_answer(why: str) -> str:
+    """A plan says itself that what is asked can't be had."""
+    return f"No answer: {sentence(why)}"
+
+
+def after_unanswerable(question: str) -> str:
+    """A plan asks the user again where nobody answers."""
+    return f"No answer: it can't be told what is meant, and nobody answers the question: {question}"
+
+
+def after_person_said_no(calls: Iterable[ToolCall], forbidden: ToolCall) -> str:
+    """What was not done, as a person did not allow it, and which `calls` were made."""
+    arguments = json_start(forbidden.arguments, NOT_DONE_CHARACTERS)
+    made = ", ".join(dict.fromkeys(call.tool for call in calls if call.ok))
+    before = f" Called before: {made}." if made else ""
+    return f"not done, for you said no: {forbidden.tool} {arguments}.{before}"
 
 
 def after_budget(steps: Sequence[Step], why: str) -> str:

@@ -70,6 +70,7 @@ class RunCalls:
 
     Attributes:
         spent: why no further call may be sent, once one was refused for that.
+        forbidden: the first call to which a person has said no.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class RunCalls:
         self._spend_call = spend_call
         self._clock = clock
         self.spent: BudgetSpent | None = None
+        self.forbidden: ToolCall | None = None
         self._failed: dict[CallKey, str] = {}
         self._results = KeptResults()
         self._repeated: list[ToolCall] = []
@@ -153,9 +155,12 @@ class RunCalls:
             CallRefused: it refuses the call.
         """
         refused = None if self._guard is None else await self._guard.refusal(tool, arguments)
-        if refused is not None:
-            await self._refuse(tool, arguments, refused.reason, emit)
-            raise CallRefused(refused.reason)
+        if refused is None:
+            return
+        if refused.by_person and self.forbidden is None:
+            self.forbidden = ToolCall(tool.qualified_name, arguments, False, refused.reason, 0.0)
+        await self._refuse(tool, arguments, refused.reason, emit)
+        raise CallRefused(refused.reason, by_person=refused.by_person)
 
     async def _pay(self, tool: ToolSpec, arguments: JsonObject, emit: Emit) -> None:
         """Count the call, if it may be sent.

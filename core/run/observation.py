@@ -1,19 +1,25 @@
 """What one step hands to the next: text that a tool gave, or what the user said when asked back."""
 
-from collections.abc import Collection, Sequence
+import ast
+import re
+from collections.abc import Collection, Iterator, Sequence
 
 from core.base.json_text import json_start
 from core.provenance.borders import Borders
 from core.turn import (
+    COMPARED_CHARACTERS,
     FINAL_ANSWER,
     FURTHER_PROCESSING,
+    NO_ANSWER,
     ActionResult,
     FinalAnswer,
     FurtherProcessing,
+    Plan,
     PlanFailed,
     PlanFailure,
     ToolCall,
 )
+from core.values import Json
 
 OBSERVATION_CHARACTERS = 20_000
 """How much of a step's text the next step sees at most, about 5,000 tokens."""
@@ -26,6 +32,9 @@ PROMPT_TOKENS = 4_096
 
 CHARACTERS_PER_TOKEN = 3
 """Cautiously: prose in English has four and more, other languages and tables fewer."""
+
+ERROR_CHARACTERS_MIN = 8
+"""Shorter words of a failed call may stand in a text by chance."""
 
 SHORT_ANSWER_CHARACTERS = 500
 """Longest text that is taken for an answer where the plan doesn't say that it is one."""
@@ -43,10 +52,27 @@ _READ_BEFORE = (
     f"this text was read before and stands in the request above; return {FINAL_ANSWER} with "
     "what it says about the request, or get something else"
 )
+_ERROR_TO_READ = (
+    f"{FURTHER_PROCESSING} is for text that a tool gave, and this is why a call failed: "
+    "{error}; use other arguments or another tool, or return "
+    f"{NO_ANSWER} with what can't be had and why"
+)
+_MISQUOTED = (
+    "the text does not hold the words that the plan quotes, {quoted}; quote it word for word, call "
+    f"a tool that may tell what is asked, or return {NO_ANSWER} with what is missing"
+)
 _NOTHING_TO_READ = (
     f"{FURTHER_PROCESSING} is for text that a tool gave, and this plan called none; call a tool of "
     f"the list, compute with plain Python, or answer with {FINAL_ANSWER}"
 )
+
+QUOTED = "says"
+"""What a plan calls the words of the text that it answers from."""
+
+QUOTED_SHARE_MISSING = 0.4
+"""So much of what a plan quotes may not be in the text: a sentence of the prompt around it, say."""
+
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\d+|[^\W\d_]+")
 
 NOBODY_TO_ASK = (
     "Nobody can be asked. Take the likeliest reading of the request, and say in the answer which "
@@ -92,27 +118,101 @@ def judge_text_to_read(
     may_be_kept: bool = False,
     shown: str = "",
     is_given: bool = False,
+    errors: Sequence[str] = (),
 ) -> ActionResult:
     """What a plan's wish that a text be read amounts to.
 
     Text that was read before would make the next step this one again, and small models spend all
-    steps so: it is a failure. A plan that called nothing has no text of a tool. What it wrote
-    itself after something was read is the answer, under the wrong verdict; before that, it only
-    puts its work off. With `may_be_kept` a long text may come from working memory instead, as the
-    rest of one does of which the prompt had `shown` the beginning. With `is_given` it comes from a
-    text that plans were given to read.
+    steps so: it is a failure. So is the text of one of the `errors` of calls: who reads it as if
+    it were found makes an answer up. A plan of which no call succeeded has no text of a tool. What
+    a plan that called nothing wrote itself after something was read is the answer, under the wrong
+    verdict; before that, it only puts its work off. With `may_be_kept` a long text may come from
+    working memory instead, as the rest of one does of which the prompt had `shown` the beginning.
+    With `is_given` it comes from a text that plans were given to read.
     """
     if result.text in read:
         return PlanFailed(PlanFailure("repeated", _READ_BEFORE), result.calls, result.found)
+    if (error := _error_told(result, errors)) is not None:
+        why = _ERROR_TO_READ.format(error=shorten(error, CALL_VALUE_CHARACTERS))
+        return PlanFailed(PlanFailure("tool", why), result.calls, result.found)
     is_kept = may_be_kept and len(result.text) > SHORT_ANSWER_CHARACTERS
-    if result.calls or result.found or is_given or (is_kept and result.text not in shown):
+    has_text = any(call.ok for call in result.calls) or result.found or is_given
+    if has_text or (is_kept and result.text not in shown):
         return result
+    if result.calls:
+        why = _ERROR_TO_READ.format(error=shorten(errors[-1], CALL_VALUE_CHARACTERS))
+        return PlanFailed(PlanFailure("tool", why), result.calls)
     if not read:
         return PlanFailed(PlanFailure("no_verdict", _NOTHING_TO_READ))
     own = result.text if borders is None else borders.without(result.text)
     if not own or any(_repeats(own, text) for text in read):
         return PlanFailed(PlanFailure("repeated", _READ_BEFORE))
     return FinalAnswer(own)
+
+
+def _error_told(result: FurtherProcessing, errors: Sequence[str]) -> str | None:
+    """The error of a call that a text consists of; None where it tells something beside errors.
+
+    That is what a call of the plan gave, or more than the errors themselves.
+    """
+    rest, told = result.text, None
+    for error in sorted(errors, key=len, reverse=True):
+        if len(error) >= ERROR_CHARACTERS_MIN and error in rest:
+            rest, told = rest.replace(error, ""), told or error
+    if told is None or 2 * len(rest.strip()) > len(result.text):
+        return None
+    gave = (text for call in result.calls if call.ok for text in values_told(call.result))
+    return None if any(text in rest for text in gave) else told
+
+
+def values_told(value: Json) -> Iterator[str]:
+    """The texts and numbers in a value, as they stand in a text that a plan makes of it."""
+    waiting: list[Json] = [value]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, list):
+            waiting += inner
+        elif isinstance(inner, dict):
+            waiting += inner.values()
+        elif inner is not None and (text := str(inner).strip()):
+            yield text
+
+
+def misquoted(plan: Plan, text: str) -> PlanFailure | None:
+    """The failure of a plan that answers from words that are not in the text that it has read.
+
+    Slips in single words are no matter; a number that is not there is.
+    """
+    if (quoted := _quoted(plan)) is None or not (said := _words(quoted)):
+        return None
+    known = {*_words(text)}
+    missing = [word for word in said if word not in known]
+    if len(missing) <= QUOTED_SHARE_MISSING * len(said) and not any(map(str.isdigit, missing)):
+        return None
+    shown = shorten(quoted, CALL_VALUE_CHARACTERS)
+    return PlanFailure("misquoted", _MISQUOTED.format(quoted=repr(shown)))
+
+
+def _quoted(plan: Plan) -> str | None:
+    """What the plan quotes of the text, as the prompt's form has it."""
+    if QUOTED not in plan.source or len(plan.source) > COMPARED_CHARACTERS:
+        return None
+    try:
+        tree = ast.parse(plan.source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign([ast.Name(id=name)], ast.Constant(str(text))) if name == QUOTED:
+                return text
+            case _:
+                pass
+    return None
+
+
+def _words(text: str) -> list[str]:
+    """Words and numbers, as they compare; of scripts without spaces, the letters."""
+    return _WORD.findall(text.lower())
 
 
 def _repeats(text: str, read: str) -> bool:
@@ -153,7 +253,7 @@ def next_input(
     return (
         f"Original request: {request}\n\n"
         f"The last step produced {shown}:{note}\n\n{bordered(observation, borders)}\n\n{done}"
-        "If it answers the request, return FINAL_ANSWER: with the answer in your own words; "
+        f"If it answers the request, return {FINAL_ANSWER} with the answer in your own words; "
         "otherwise plan the next tool calls."
     )
 

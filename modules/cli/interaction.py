@@ -22,7 +22,7 @@ from config.settings import Places
 from core.base.frozen import frozen
 from core.base.text import lazy_pattern
 from core.errors import ExitCode, UsageError
-from core.events import Emit, Event
+from core.events import Emit, Event, ModelAnswered, RunStarted, SubtaskEvent
 from core.process.server import SpawnedServer
 from core.team.graph import TaskGraph
 from core.turn import RunOutcome
@@ -43,7 +43,7 @@ from modules.team.entry import TeamEntry
 from modules.terminal.answer import one_line_of, print_answer, print_failure_line, print_json
 from modules.terminal.display.pictures import Pictures
 from modules.terminal.streams import Complaints, typed_answer, writing_stdout
-from modules.terminal.waits import Waits, interrupting
+from modules.terminal.waits import Waits, interrupting, let_interrupts_raise
 from modules.trace.telemetry import open_telemetry
 
 marks = logging.getLogger("cortex_r.marks")
@@ -175,6 +175,7 @@ class Interaction:
         dispatcher: the servers.
         conversation: answers requests.
         telemetry: sends runs to a collector, where that is asked for.
+        questions: asks the person at the terminal, where one can be asked.
         may_cost: whether a request may cost money, as far as that is known at once.
     """
 
@@ -211,6 +212,7 @@ class Interaction:
                     self.progress.say(stage, note)
             if (unseeded := without_seed(arguments.seed, model)) is not None:
                 self.progress.say("model", unseeded)
+        self._planner = ""
         self.telemetry = None
         if profile.trace.is_exported(setting.environ):
             self.telemetry = open_telemetry(profile, setting.environ, redactor, self.progress.say)
@@ -223,7 +225,7 @@ class Interaction:
             allow_tool_changes=arguments.allow_tool_changes,
             while_asking=sandbox.standing_still,
         )
-        questions = display.questions
+        self.questions = questions = display.questions
         self.conversation = Conversation(
             profile,
             places,
@@ -255,6 +257,7 @@ class Interaction:
         gc.freeze()
         gc.enable()
         marks.debug("imported")
+        let_interrupts_raise()
         return asyncio.run(self._waited_for(work))
 
     async def _waited_for(self, work: Coroutine[None, None, ExitCode]) -> ExitCode:
@@ -275,7 +278,7 @@ class Interaction:
         self.progress.end_waits()  # a server that still starts outlives an interrupted run
         with writing_stdout():
             if self.setting.arguments.json:
-                session, model = self.conversation.session.id or "", self.conversation.model.name
+                session, model = self.conversation.session.id or "", self._answered_by(outcome)
                 print_json(outcome, session, model, sys.stdout, complaints.redactor)
             elif outcome.answer is not None:
                 text = one_line_of(outcome.answer) if is_line else outcome.answer
@@ -286,10 +289,32 @@ class Interaction:
             complaints.fail(outcome.message, outcome.exit_code)
         return outcome.exit_code
 
+    def _answered_by(self, outcome: RunOutcome) -> str:
+        """The model that wrote the last plan; where there is no answer, at least who was to.
+
+        Empty where no model was asked: the page that helps is nobody's.
+        """
+        chosen = self.conversation.model.name if outcome.answer is None else ""
+        return self._planner or chosen
+
+    async def _note_planner(self, event: Event) -> None:
+        """Remember who wrote the newest plan of a run."""
+        while isinstance(event, SubtaskEvent):
+            event = event.event
+        match event:
+            case RunStarted():
+                self._planner = ""
+            case ModelAnswered(model, "decision"):
+                self._planner = model
+            case _:
+                pass
+
     def _listener(self) -> Emit:
         """Who hears of a run's events: the display, and before it who else wants them."""
         setting = self.setting
         listeners: list[Emit] = [self.progress]
+        if setting.arguments.json:
+            listeners.insert(0, self._note_planner)
         if setting.arguments.output == "stream-json":
             redactor, prompts = setting.complaints.redactor, setting.profile.trace.prompts
             listeners.insert(0, EventWriter(sys.stdout, redactor, tells_prompts=prompts))

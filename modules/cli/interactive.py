@@ -48,6 +48,8 @@ class _Requests:
             show_code=interaction.progress.show_code,
         )
         self._commands = PromptCommands(self._at, COMMANDS_AT_PROMPT)
+        if interaction.questions is not None:
+            interaction.questions.is_command = self._commands.knows
         self._bottom = BottomLine(self._at)
         self._is_interrupted = self._has_left = False
         leaves = "Ctrl-C once more leaves, and so does Ctrl-D"
@@ -145,6 +147,13 @@ class _Requests:
         return Repl(ask, self._say, log)
 
     async def _ask_typed(self, line: str) -> ExitCode:
+        """Answer a line; a command that is typed at a question of its run is done behind it."""
+        code, questions = await self._answer_typed(line), self.interaction.questions
+        while questions is not None and (command := questions.take_command()):
+            code = await self._answer_typed(command)
+        return code
+
+    async def _answer_typed(self, line: str) -> ExitCode:
         self._is_interrupted = False
         try:
             done = await self._commands.run(line)

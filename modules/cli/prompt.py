@@ -15,8 +15,10 @@ from modules.conversation import Conversation
 from modules.model_manager import ModelManager, choose_model
 from modules.models.offline.welcome import asks_for_help
 from modules.models.scripted import ScriptedModel
+from modules.planning.by_hand import Unkept
 from modules.sandbox import Sandbox
 from modules.team.choosing import choose_action
+from modules.team.entry import TeamEntry
 
 _HELP = """\
 Show what a model would be sent for a request, to the letter: the prompts of the first step, each
@@ -76,8 +78,8 @@ async def _show_prompt(request: str, chosen: ModelManager, around: Surroundings)
     witness = ScriptedModel({"decision": refusals}, chosen.name, traits)
     await chosen.aclose()  # it was never connected: only its name and traits are needed
     free = profile.model_copy(update={"budgets": BudgetsSection()})  # nothing is spent
-    async with conversing(around, ModelManager(witness), free) as conversation:
-        outcome = await conversation.ask(request)
+    async with conversing(around, ModelManager(witness), free, as_asked=True) as conversation:
+        outcome = await conversation.ask(request, by_hand=Unkept())
     if not witness.requests:  # nothing came of the run before a model was to be asked
         return around.complaints.fail(outcome.message, outcome.exit_code)
     around.remark("model", f"{chosen.name} would be asked; {len(witness.requests)} prompt(s)")
@@ -107,13 +109,17 @@ def chosen_model(around: Surroundings, name: str | None) -> ModelManager:
 
 @asynccontextmanager
 async def conversing(
-    around: Surroundings, model: ModelManager, profile: AgentProfile
+    around: Surroundings, model: ModelManager, profile: AgentProfile, *, as_asked: bool = False
 ) -> AsyncGenerator[Conversation]:
-    """A conversation about which nothing is kept but what it spends."""
+    """A conversation without the memory, about which nothing is kept but what it spends.
+
+    With `as_asked`, it is as it would be for the request: it knows facts, earlier sessions and
+    workflows. Who asks has to keep nothing.
+    """
     places = around.places
     async with opened(around.servers.specs, around) as (dispatcher, display):
         conversation = Conversation(
-            profile.without_memory(),
+            profile if as_asked else profile.without_memory(),
             places,
             model,
             dispatcher,
@@ -121,6 +127,7 @@ async def conversing(
             display.progress,
             redactor=around.redactor,
             guide=None if around.options.no_instructions else guide_for(places, display.questions),
+            team=TeamEntry(home=places.home) if as_asked else None,
         )
         async with conversation:
             yield conversation

@@ -73,10 +73,13 @@ _NOTES = {
     "final_answer": "",
     "further_processing": "a run would go on with this text: it is to be processed further",
     "asked_back": "a run would put this question to you, and go on with your answer",
+    "no_answer": "a run would end without an answer, and say this",
     "value": "a run would not take this value: it does not begin with FINAL_ANSWER:",
 }
 
-Verdict: TypeAlias = Literal["final_answer", "further_processing", "asked_back", "value"]
+Verdict: TypeAlias = Literal[
+    "final_answer", "further_processing", "asked_back", "no_answer", "value"
+]
 
 
 @frozen
@@ -128,7 +131,9 @@ class PlanReport:
 
     @property
     def exit_code(self) -> ExitCode:
-        """1 if a failed plan isn't to blame: a server that is down, a worker that died."""
+        """3 if the plan gives no answer, 1 if it isn't to blame: a server that is down, say."""
+        if self.verdict == "no_answer":
+            return ExitCode.NO_ANSWER
         if (failure := self.failure) is None:
             return ExitCode.ANSWERED
         blameless = failure.kind == "crash" or (failure.kind == "tool" and self.is_world_down)

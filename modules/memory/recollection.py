@@ -87,7 +87,7 @@ class Recollection:
         self._long_term = LongTermMemory(folder if settings.memory_service else None, redactor)
 
     async def learn(self, request: str, session_id: str) -> str:
-        """Keep the facts that a request states; what the user should be told of it, if anything."""
+        """As `LongTermMemory.learn`."""
         if not may_state_facts(request):
             return ""
         return await self._long_term.learn(request, session_id)

@@ -52,6 +52,12 @@ class ByHand:
 NOTHING_BY_HAND: Final = ByHand()
 
 
+class Unkept(ByHand):
+    """A run as any other, of which the session keeps nothing."""
+
+    is_kept = False
+
+
 class WrittenPlan(ByHand):
     """Keeps what a run would run: a `plan`, or a `graph` in its place; None until there is one."""
 

@@ -72,6 +72,8 @@ class SandboxResult:
     `value` is what `solve()` returned (None on failure), `printed` its output, `calls` the tool
     calls that were sent, in order of start, `found` the qualified names of the tools that it
     searched for and found, `memory` what is in working memory then, None if the plan left it alone.
+    `begins_own` says that the text of the value, or of what was printed where there is no value,
+    begins with a verdict that the plan's own source has.
     """
 
     value: Json
@@ -80,6 +82,7 @@ class SandboxResult:
     failure: PlanFailure | None
     found: tuple[str, ...] = ()
     memory: WorkingMemory | None = None
+    begins_own: bool = False
 
 
 @frozen
@@ -113,10 +116,11 @@ class Waiting:
 
 @frozen
 class Finished:
-    """The plan ended, with a value or a failure."""
+    """The plan ended, with a value or a failure; `begins_own` as in `SandboxResult`."""
 
     value: Json = None
     failure: PlanFailure | None = None
+    begins_own: bool = False
 
 
 PlanState: TypeAlias = Waiting | Finished

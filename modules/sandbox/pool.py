@@ -193,7 +193,9 @@ class Sandbox:
         if run is None:
             return SandboxResult(finished.value, "", sent, finished.failure)
         printed, found, left = run.session.printed, run.session.found, run.session.memory
-        return SandboxResult(finished.value, printed, sent, finished.failure, found, left)
+        return SandboxResult(
+            finished.value, printed, sent, finished.failure, found, left, finished.begins_own
+        )
 
     def unreadable(self, plan: str) -> PlanFailure | None:
         """Why a text can't even be handed to the interpreter, if so."""

@@ -54,6 +54,7 @@ from modules.sandbox.limits import (
     Waiting,
 )
 from modules.sandbox.memory import GIVEN, READ, UNREAD, left_memory
+from modules.sandbox.own_words import OwnWords
 from modules.sandbox.values import NotJson, TooLarge, to_json
 from modules.sandbox.workers import PlanWorker
 
@@ -105,6 +106,7 @@ class PlanSession:
         self._host = HostFunctions(tools, limits.argument_bytes)
         self._limits = limits
         self._plan = GuardedPlan("", "", "", "", ())
+        self._own = OwnWords()
         self._printed = _Printed(limits.printed_bytes, self.worker.kill)
         self._new_calls: list[RequestedCall] = []
         self._open_calls: set[int] = set()
@@ -120,7 +122,7 @@ class PlanSession:
     @property
     def printed(self) -> str:
         """What the plan printed so far, up to the limit."""
-        return self._printed.text
+        return self._own.text(self._printed.text)
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -129,7 +131,7 @@ class PlanSession:
 
     def start(self, source: str) -> PlanState:
         """Take a worker, feed prelude and plan, and run to the first halt."""
-        return self._run(lambda: self._begin(source))
+        return self._run(lambda: self._begin(self._own.marked(source)))
 
     def settle(self, outcomes: Mapping[int, CallOutcome]) -> PlanState:
         """Give a waiting plan the outcomes of some of its calls, and run to the next halt."""
@@ -164,7 +166,17 @@ class PlanSession:
             self._read_memory()
             failed = state.failure is not None and state.failure.kind in ("limit", "crash")
             self.worker.release(keep=not failed)
+            state = self._in_own_words(state)
         return state
+
+    def _in_own_words(self, ended: Finished) -> Finished:
+        """An end without what tells the plan's words from those of others, once that is told."""
+        if self.memory is not None:
+            self.memory = self._own.memory(self.memory)
+        given = self._printed.text if ended.value is None else ended.value
+        return Finished(
+            self._own.value(ended.value), self._own.failure(ended.failure), self._own.begin(given)
+        )
 
     def _to_halt(self, step: Callable[[], SyncSnapshot]) -> PlanState:
         """Run on, and turn every end into a `Finished`."""
@@ -251,6 +263,7 @@ class PlanSession:
         if snapshot.call_id in self._open_calls:
             raise RuntimeError("two of its calls have the same number")
         self._open_calls.add(snapshot.call_id)
+        arguments = self._own.object(arguments)
         self._new_calls.append(RequestedCall(snapshot.call_id, tool, arguments, raw))
         return snapshot.resume({"future": ...})
 

@@ -55,6 +55,7 @@ from core.turn import (
     CLARIFICATION,
     FINAL_ANSWER,
     FURTHER_PROCESSING,
+    NO_ANSWER,
     SANDBOX_STEP,
     USAGE,
     ActionResult,
@@ -65,6 +66,7 @@ from core.turn import (
     PlanFailed,
     RunOutcome,
     ToolCall,
+    Unanswered,
 )
 from core.values import Json, JsonObject
 from modules.session.history import MODEL_CALLS, PERCEPTION, QUESTION, SUBTASK, TEAM, TRACE
@@ -390,6 +392,8 @@ class SessionRecorder:
                 "status": outcome.status,
                 "message": self._clean(outcome.message, MAX_FIELD_CHARS),
             }
+            if outcome.verdict is not None:
+                metadata["verdict"] = outcome.verdict
         return MemoryItem(
             timestamp=self._clock(),
             type="run_metadata",
@@ -521,6 +525,8 @@ def _verdict(result: ActionResult) -> str:
             return f"{FURTHER_PROCESSING} {result.text}"
         case AskedBack():
             return f"{CLARIFICATION} {result.question}"
+        case Unanswered():
+            return f"{NO_ANSWER} {result.why}"
         case PlanFailed():
             return f"{result.failure.kind}: {result.failure}"
         case _:

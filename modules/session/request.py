@@ -37,12 +37,17 @@ def clean_request(text: str) -> str:
     r"""The request without control characters, line ends as `\n`, outer white space dropped.
 
     Raises:
-        UsageError: nothing is left, or it is too long.
+        UsageError: nothing is left, or it is too long, or no text.
     """
     if len(text) > MAX_REQUEST_CHARACTERS:
         raise UsageError(
             f"the request has more than {MAX_REQUEST_CHARACTERS:,} characters; "
             "shorten it, or put the text into a file and name the file"
+        )
+    if "\0" in text:
+        raise UsageError(
+            "the request holds a NUL, as binary data and UTF-16 do: it is no text. Name an image "
+            "in the request, as @photo.png, or convert the text with: iconv -f UTF-16 -t UTF-8"
         )
     cleaned = clean_text(text)
     if not cleaned:

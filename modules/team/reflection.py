@@ -13,12 +13,13 @@ from pydantic import BaseModel, ConfigDict
 from core.base.frozen import frozen
 from core.base.text import clause, one_line, shorten
 from core.errors import BudgetSpent, ModelUnavailable, UserError
-from core.events import Emit, Judged, Verdict
+from core.events import Emit, Judged
 from core.ports import CountingModel, ModelRequest
 from core.provenance.borders import Borders
 from core.team.board import BoardEntry
 from core.team.graph import GraphOutcome
 from core.team.whiteboard import board_text
+from core.turn import Verdict
 from modules.planning.llmfunc import llmfunc
 from modules.planning.prompt.template import load_prompt
 

@@ -46,7 +46,7 @@ from modules.models.serving.budget import RunLimits
 from modules.team.board import Coordinator
 from modules.team.needs import AskPerson, Needs, Refused, Wanted
 from modules.team.patterns import Teamwork, estimate_by, judge_by, person_by, reviewer_by
-from modules.team.reflection import Reflection
+from modules.team.reflection import Judgement, Reflection
 from modules.team.roles import GENERALIST, Role, Team
 
 FAILURE_TEXT: Final = "earlier_failure"
@@ -57,6 +57,9 @@ DECIDED_TEXT: Final = "contradictions"
 
 NO_ANSWER: Final = "No answer: "
 """Begins what is said instead of an answer: once, also where a part said it."""
+
+FOUND: Final = "What was found:"
+"""Stands before what was found where it is no answer."""
 
 PARTIAL_CHARACTERS: Final = 500
 """How much of a finished part is told where the whole has no answer."""
@@ -212,6 +215,7 @@ class TeamRun(InterruptibleRun):
         self._inputs: set[str] = set()
         self._run_of_graph: GraphRun | None = None
         self._answer: str | None = None
+        self._judged: Judgement | None = None
         self._tally = _Tally()
         self._models: dict[str, ModelManager] = {}
         self._spent: SpentBudget | None = None
@@ -374,7 +378,7 @@ class TeamRun(InterruptibleRun):
         The part that gives the answer is planned anew; what is missing is data to who does that.
         """
         board = work.coordinator.board.view("reviewer")
-        judged = await reflection.judge(self._whole.user_input, outcome, board)
+        judged = self._judged = await reflection.judge(self._whole.user_input, outcome, board)
         last = outcome.graph[outcome.graph.results[-1]]
         if judged.verdict != "need_more" or work.replan is None or last.needs is not None:
             return None
@@ -478,7 +482,9 @@ class TeamRun(InterruptibleRun):
             raise BudgetSpent(outcome.message.removeprefix(NO_ANSWER), outcome.budget)
         self._tally.failures[subtask.id] = outcome.message
         # Whoever plans the same again fails the same again, and a service that is down stays so.
-        again = is_next_another or not model.traits.deterministic
+        # So does what nobody can have, or what the user has said no to.
+        is_open = outcome.status == "no_answer" and outcome.verdict != "blocked"
+        again = is_open and (is_next_another or not model.traits.deterministic)
         if outcome.status != "no_answer":
             again = is_next_another and this.role.model is not None
         return Result(False, outcome.message, again)
@@ -564,11 +570,12 @@ class TeamRun(InterruptibleRun):
             if not answer.lstrip().startswith(("{", "[")):  # JSON, for programs
                 answer = "\n\n".join((answer, *noted))
             answer = with_sources(self._without_unknown_images(answer), steps)
-            whole = RunOutcome("done", answer, "", steps)
+            whole = _as_judged(RunOutcome("done", answer, "", steps), self._judged)
         else:
             whole = RunOutcome("no_answer", None, _why_not(graph), steps, budget=self._spent)
         graph = replace(graph, roles=dict(self._roles))
-        return replace(whole, graph=graph, durations=self._tally.durations)
+        verdict = None if self._judged is None else self._judged.verdict
+        return replace(whole, graph=graph, durations=self._tally.durations, verdict=verdict)
 
     def _without_unknown_images(self, answer: str) -> str:
         """As each part's run has it of its own text, of what the texts make together."""
@@ -591,6 +598,18 @@ def _asked_in_words(this: _Try) -> str:
 
 def _without_answer(status: RunStatus, message: str) -> RunOutcome:
     return RunOutcome(status, None, message)
+
+
+def _as_judged(found: RunOutcome, judged: Judgement | None) -> RunOutcome:
+    """What is found; no answer, but told all the same, where it is judged not to be enough."""
+    if judged is None or judged.verdict == "satisfied":
+        return found
+    why = "what was found is incomplete" if judged.verdict == "need_more" else "it can't be had"
+    missing = f" Missing: {sentence('; '.join(judged.missing))}" if judged.missing else ""
+    told = f"{NO_ANSWER}{why}: {sentence(judged.reason)}{missing}\n\n{FOUND}\n\n{found.answer}"
+    return replace(
+        found, status="no_answer", answer=None, message=told, rejected_answer=found.answer
+    )
 
 
 def _why_not(graph: GraphOutcome) -> str:

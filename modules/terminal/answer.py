@@ -29,7 +29,9 @@ from core.turn import (
     RunStatus,
     Step,
     ToolCall,
+    Unanswered,
     Usage,
+    Verdict,
 )
 from core.values import Json, JsonObject
 from modules.terminal.streams import json_safe, print_document, printable, write
@@ -37,7 +39,9 @@ from modules.terminal.streams import json_safe, print_document, printable, write
 SCHEMA_VERSION: Final = 1
 """Of what `--json` and stream-json print: it grows when a field goes or changes its meaning."""
 
-StepResult: TypeAlias = Literal["final_answer", "further_processing", "asked_back", "failed"]
+StepResult: TypeAlias = Literal[
+    "final_answer", "further_processing", "asked_back", "no_answer", "failed"
+]
 
 
 class CallDocument(TypedDict):
@@ -139,11 +143,12 @@ class ResultDocument(TypedDict):
 
     `value` is the answer as a value, where it is one. `answer` is null unless `status` is "done";
     `message` then says why, and `rejected_answer` is the last answer that did not fit the schema of
-    `--json-schema`. `exit_code` is what this request alone would have ended with.
-    `session_id` and `model` are empty where neither was chosen yet. Logs and OpenTelemetry name the
-    run by `trace_id`; it is empty where none began. Durations are seconds. `graph` is null where
-    the request was not answered in parts; `steps` are those of all parts. `budget` is null unless
-    it ended the request.
+    `--json-schema`, or was judged to be incomplete. `verdict` is the last judgement, null where
+    nobody judged. `exit_code` is what this request alone would have ended with.
+    `model` is the one that wrote the last plan, of a chain the one that answered; it and
+    `session_id` are empty where there was none. Logs and OpenTelemetry name the run by `trace_id`;
+    it is empty where none began. Durations are seconds. `graph` is null where the request was not
+    answered in parts; `steps` are those of all parts. `budget` is null unless it ended the request.
     """
 
     type: Literal["result"]
@@ -151,6 +156,7 @@ class ResultDocument(TypedDict):
     answer: str | None
     value: Json
     status: RunStatus
+    verdict: Verdict | None
     message: str
     rejected_answer: str | None
     exit_code: int
@@ -253,6 +259,7 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> Result
         "answer": outcome.answer,
         "value": None if outcome.answer is None else value_of(outcome.answer),
         "status": outcome.status,
+        "verdict": outcome.verdict,
         "message": outcome.message,
         "rejected_answer": outcome.rejected_answer,
         "exit_code": int(outcome.exit_code),
@@ -460,6 +467,8 @@ def result_told(result: ActionResult) -> tuple[StepResult, str]:
             return "further_processing", text
         case AskedBack(question):
             return "asked_back", question
+        case Unanswered(why):
+            return "no_answer", why
         case PlanFailed(failure):
             return "failed", f"{failure.kind}: {failure}"
         case _:

@@ -273,6 +273,16 @@ def cut_by_interrupt() -> Generator[None]:
         signal.set_wakeup_fd(waking)
 
 
+def let_interrupts_raise() -> None:
+    """From now on Ctrl-C raises KeyboardInterrupt, as Python has it, unless it is ignored.
+
+    `asyncio.run` cancels its main task at Ctrl-C only where it finds it so.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @contextmanager
 def interrupting(action: Callable[[], object], *signals: signal.Signals) -> Generator[None]:
     """While inside, the signals call `action` instead of stopping the program.

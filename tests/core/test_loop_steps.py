@@ -7,18 +7,31 @@ from dataclasses import replace
 import pytest
 
 from config.schema import StrategyProfile
+from core.asking import Leave, LeaveQuestion
 from core.context import AgentContext
-from core.errors import BudgetSpent, ExitCode, ModelUnavailable, SpentBudget
-from core.events import Clarified, Event, Notice, Observed, Retrying, ToolCallRefused, collect
+from core.errors import BudgetSpent, CallRefused, ExitCode, ModelUnavailable, SpentBudget
+from core.events import (
+    Answered,
+    Clarified,
+    Event,
+    Notice,
+    Observed,
+    Retrying,
+    ToolCallRefused,
+    collect,
+)
 from core.loop import AgentLoop
 from core.ports import CallTool, ModelTraits
 from core.provenance.borders import Borders
+from core.provenance.guard import Provenance
+from core.provenance.known import Known, ProvenancePolicy
 from core.run.observation import (
     MIN_OBSERVATION_CHARACTERS,
     NOBODY_TO_ASK,
     OBSERVATION_CHARACTERS,
     QUESTION_CHARACTERS,
     judge_text_to_read,
+    misquoted,
     observation_room,
     unread_text,
 )
@@ -35,6 +48,7 @@ from core.turn import (
     PlanFailure,
     RunOutcome,
     ToolCall,
+    Unanswered,
     Usage,
 )
 from core.values import Json
@@ -42,6 +56,7 @@ from tests.doubles import (
     FakeDispatcher,
     FakeModel,
     FakeParts,
+    Runner,
     context,
     planned,
     reading,
@@ -230,7 +245,7 @@ async def test_a_plan_may_ask_back_and_the_next_one_has_the_answer() -> None:
     outcome, events = await run(context(fakes, strategy=StrategyProfile(max_steps=1)))
     assert outcome.answer == "red it is", "a question takes none of the steps"
     assert Clarified(1, "Which one?", "the red one") in events
-    assert [inputs.may_ask for inputs in fakes.inputs] == [True, False]
+    assert [inputs.may_ask for inputs in fakes.inputs] == [True, True]
     assert "You asked back: Which one?" in fakes.inputs[1].user_input
     assert "The user answered: the red one" in fakes.inputs[1].user_input
 
@@ -244,24 +259,41 @@ async def test_where_nobody_is_there_the_likeliest_reading_is_taken() -> None:
     assert NOBODY_TO_ASK in fakes.inputs[1].user_input
 
 
-async def test_a_plan_that_asks_again_gets_no_second_question_through() -> None:
-    fakes = FakeParts(
-        [Plan("a"), Plan("b"), Plan("c")],
-        {"a": [AskedBack("One?")], "b": [AskedBack("Two?")], "c": [FinalAnswer("done")]},
-        ask_user=answers_red,
-    )
-    outcome, events = await run(context(fakes))
-    assert outcome.answer == "done"
+@pytest.mark.parametrize("asked", [1, 2, 3, 4, 7])
+async def test_a_model_may_ask_three_times_then_the_question_is_the_answer(asked: int) -> None:
+    asks = {f"asks {n}": AskedBack(f"Question {n}?") for n in range(1, asked + 1)}
+    fakes = planned(**asks, answers=FinalAnswer("done"))
+    fakes.ask_user = answers_red
+    outcome, events = await run(context(fakes, strategy=StrategyProfile(max_steps=1)))
     told = [event.answer for event in events if isinstance(event, Clarified)]
-    assert told == ["the red one", None]
+    assert told == ["the red one"] * min(asked, 3)
+    assert (outcome.status, outcome.answer) == ("done", "done" if asked <= 3 else "Question 4?")
+    assert len(fakes.inputs) == min(asked, 3) + 1, "no further plan is paid for"
+    assert [inputs.may_ask for inputs in fakes.inputs] == [True, True, True, False][: asked + 1]
 
 
-async def test_a_model_that_only_asks_comes_to_an_end() -> None:
+async def test_who_does_not_answer_is_not_asked_again() -> None:
+    asked: list[str] = []
+
+    async def silent(question: str) -> str | None:
+        asked.append(question)
+        return None
+
+    fakes = planned(a=AskedBack("One?"), b=AskedBack("Two?"))
+    fakes.ask_user = silent
+    outcome, _ = await run(context(fakes))
+    assert asked == ["One?"]
+    assert (outcome.status, outcome.answer) == ("done", "Two?")
+    assert NOBODY_TO_ASK in fakes.inputs[1].user_input
+
+
+async def test_a_model_that_only_asks_nobody_comes_to_an_end() -> None:
     many = 12
     fakes = FakeParts([Plan("a")] * many, {"a": [AskedBack("What?")] * many})
-    outcome, _ = await run(context(fakes, strategy=StrategyProfile(max_steps=2)))
-    assert outcome.status == "no_answer"
-    assert len(fakes.ran) <= 4
+    outcome, _ = await run(context(fakes, strategy=StrategyProfile(max_steps=5)))
+    assert (outcome.status, outcome.answer) == ("no_answer", None)
+    assert "nobody answers the question: What?" in outcome.message
+    assert len(fakes.ran) == 2
 
 
 async def test_the_profile_can_forbid_questions() -> None:
@@ -407,7 +439,7 @@ async def test_what_was_read_and_said_is_still_known_after_a_question() -> None:
     last = fakes.inputs[3].user_input
     assert PAGE in last
     assert "The user answered: the red one" in last
-    assert f"You asked back: Which shade?\n{NOBODY_TO_ASK}" in last
+    assert "You asked back: Which shade?\nThe user answered: the red one" in last
 
 
 async def test_a_profile_without_questions_asks_none_even_if_the_model_does() -> None:
@@ -528,3 +560,159 @@ async def test_how_tools_did_is_looked_up_once_a_run_when_a_plan_has_failed(
     assert len(asked) == lookups
     assert fakes.inputs[0].failing == ()
     assert all(inputs.failing == (RECORD,) * lookups for inputs in fakes.inputs[1:])
+
+
+ERROR = "503 service unavailable, try again"
+
+HANDED_ON = [
+    (ERROR, [call(ERROR, ok=False)], True),
+    (f"Error: {ERROR}", [call(ERROR, ok=False)], True),
+    (f"  {ERROR}\n", [call(PAGE), call(ERROR, ok=False)], True),
+    (f"first: {ERROR}; then: not allowed here", [call(ERROR, ok=False),
+                                                 call("not allowed here", ok=False)], True),
+    ("nothing was found, sorry", [call(ERROR, ok=False)], True),
+    (f"{ERROR} (2)", [call(PAGE), call(ERROR, ok=False)], True),
+    (f"{PAGE} {ERROR}", [call(PAGE), call(ERROR, ok=False)], False),
+    (f"rate 24.31; the other: {ERROR}", [call({"rate": 24.31}), call(ERROR, ok=False)], False),
+    (f"{PAGE} The page speaks of '{ERROR}' at length, and of what to do.",
+     [call("a page"), call(ERROR, ok=False)], False),
+    (PAGE, [call("no", ok=False), call(PAGE)], False),
+    ("is there no route?", [call("no", ok=False), call(PAGE)], False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "calls", "is_failure"), HANDED_ON)
+async def test_an_errors_text_is_no_text_to_read(
+    text: str, calls: list[ToolCall], is_failure: bool
+) -> None:
+    fakes = FakeParts(
+        [Plan("hands on"), Plan("answers")],
+        {"hands on": [FurtherProcessing(text, tuple(calls))], "answers": [FinalAnswer("x")]},
+    )
+    _, events = await run(context(fakes))
+    assert [event.step for event in events if isinstance(event, Retrying)] == [1] * is_failure
+    assert any(isinstance(event, Observed) for event in events) is not is_failure
+    assert fakes.inputs[1].step == (1 if is_failure else 2)
+    if is_failure:
+        told = str(fakes.inputs[1].failed[0].failure)
+        assert any(str(each.result) in told for each in calls if not each.ok)
+        assert "NO_ANSWER:" in told
+
+
+async def test_an_error_of_an_earlier_plan_is_no_text_to_read_either() -> None:
+    kept = FurtherProcessing(ERROR, (call(5),))
+    fakes = FakeParts(
+        [Plan("keeps"), Plan("hands on"), Plan("answers")],
+        {
+            "keeps": [PlanFailed(FAILURE, (call(ERROR, ok=False),))],
+            "hands on": [kept],
+            "answers": [FinalAnswer("x")],
+        },
+    )
+    outcome, events = await run(context(fakes))
+    assert outcome.answer == "x"
+    assert not any(isinstance(event, Observed) for event in events)
+
+
+async def test_a_run_ends_without_an_answer_where_its_plan_says_that_there_is_none() -> None:
+    why = "The text does not hold the length of the pier"
+    fakes = FakeParts(
+        [Plan("reads"), Plan("says so")],
+        {"reads": [reading(PAGE)], "says so": [Unanswered(why)]},
+    )
+    outcome, events = await run(context(fakes))
+    assert (outcome.status, outcome.answer, outcome.exit_code) == ("no_answer", None, 3)
+    assert outcome.message == f"No answer: {why}."
+    assert not any(isinstance(event, Retrying | Answered) for event in events)
+
+
+async def test_a_persons_no_ends_the_tries_with_what_was_not_done() -> None:
+    dispatcher = FakeDispatcher(
+        [tool("read", server="mail"), tool("send", server="mail", to="string")],
+        {"mail.read": value_result("Hello"), "mail.send": value_result("sent")},
+    )
+
+    async def says_no(question: LeaveQuestion) -> Leave:
+        return Leave("no")
+
+    async def sends(tools: ToolCatalog, call: CallTool) -> ActionResult:
+        done = ToolCall("mail.read", {}, True, (await call(tools.resolve("read"), {})).value, 0.1)
+        try:
+            await call(tools.resolve("send"), {"to": "bob@example.org"})
+        except CallRefused as refused:
+            return PlanFailed(PlanFailure("tool", str(refused)), (done,))
+        raise AssertionError("it was sent")
+
+    def begun(fakes: FakeParts) -> AgentContext:
+        made = context(fakes, dispatcher=dispatcher)
+        made.provenance = Provenance(Known(ProvenancePolicy("auto")), says_no)
+        return made
+
+    outcome, events = await run(begun(planned(a=sends, never=FinalAnswer("x"))))
+    assert (outcome.status, outcome.exit_code, outcome.verdict) == ("no_answer", 3, "blocked")
+    assert outcome.message == (
+        'No answer: not done, for you said no: mail.send {"to": "bob@example.org"}. '
+        "Called before: mail.read."
+    )
+    assert [name for name, _ in dispatcher.calls] == ["mail.read"]
+    assert not any(isinstance(event, Retrying) for event in events)
+
+    async def makes_do(tools: ToolCatalog, call: CallTool) -> ActionResult:
+        await sends(tools, call)
+        return FinalAnswer("I did not send it.")
+
+    outcome, _ = await run(begun(planned(a=makes_do)))
+    assert outcome.answer == "I did not send it."
+
+
+@pytest.mark.parametrize(
+    ("says", "is_held"),
+    [
+        ("The harbour was built in 1782", True),
+        ("the HARBOUR was  built in 1782, and widened twice!", True),
+        (
+            "The last step produced this text: The harbour was built in 1782, and widened twice.",
+            True,
+        ),
+        ("harbour: built 1782", True),
+        ("", True),
+        ("The harbour was built in 1783", False),
+        ("The pier is 100 cm long", False),
+        ("It opened under another mayor long ago", False),
+    ],
+)
+async def test_an_answer_from_words_that_the_text_does_not_hold_is_a_failed_plan(
+    says: str, is_held: bool
+) -> None:
+    quoting = f"async def solve():\n    says = {says!r}\n    return 'FINAL_ANSWER: x'"
+    results: dict[str, list[ActionResult | Runner]] = {
+        "reads": [reading(PAGE)],
+        quoting: [FinalAnswer("x")],
+        "again": [FinalAnswer("y")],
+    }
+    fakes = FakeParts([Plan("reads"), Plan(quoting), Plan("again")], results)
+    outcome, _ = await run(context(fakes))
+    assert outcome.answer == ("x" if is_held else "y")
+    if not is_held:
+        (failed,) = fakes.inputs[2].failed
+        assert failed.failure.kind == "misquoted"
+        assert says in failed.failure.message
+
+
+async def test_a_plan_that_reads_nothing_or_calls_a_tool_quotes_as_it_likes() -> None:
+    quoting = "async def solve():\n    says = 'the moon is 5 km away'\n    return 'FINAL_ANSWER: x'"
+    for fakes in (
+        FakeParts([Plan(quoting)], {quoting: [FinalAnswer("x")]}),
+        FakeParts(
+            [Plan("reads"), Plan(quoting)],
+            {"reads": [reading(PAGE)], quoting: [FinalAnswer("x", (call("the moon"),))]},
+        ),
+    ):
+        outcome, _ = await run(context(fakes))
+        assert outcome.answer == "x"
+
+
+def test_other_scripts_are_compared_by_letters() -> None:
+    plan = Plan("async def solve():\n    says = '港口建于1782年'\n    return 'FINAL_ANSWER: 1782'")
+    assert misquoted(plan, "该港口建于1782年，后来扩建了两次。") is None
+    assert misquoted(plan, "该港口建于1901年，后来扩建了两次。") is not None

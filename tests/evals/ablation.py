@@ -18,7 +18,15 @@ from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
 from core.tools.spec import ToolSpec
-from core.turn import AskedBack, FinalAnswer, FurtherProcessing, NoPlan, Plan, PlanFailed
+from core.turn import (
+    AskedBack,
+    FinalAnswer,
+    FurtherProcessing,
+    NoPlan,
+    Plan,
+    PlanFailed,
+    Unanswered,
+)
 from core.values import JsonObject
 from modules.action import run_plan
 from modules.planning.preparation import (
@@ -94,7 +102,7 @@ class Replay:
                 return "goes on"
             case AskedBack():
                 return "asks back"
-            case PlanFailed():
+            case PlanFailed() | Unanswered():
                 return "fails"
             case _:
                 assert_never(result)

@@ -138,9 +138,31 @@ def read_only(disk: Disk) -> dict[str, object]:
     }
 
 
+def remembering(disk: Disk) -> dict[str, object]:
+    """Facts to be remembered, on a disk that is full, and on one that can't be written."""
+    wish = "remember that my favourite tea is mint"
+    disk.fill()
+    full = disk.run(wish)
+    disk.free()
+    disk.stop_writing()
+    done = (full, disk.run("--json", wish), disk.run("My dog is called Rex. uppercase one"))
+    return {
+        "answers": [each.out for each in done],
+        "codes": [each.code for each in done],
+        "told_each": [each.err for each in done],
+    }
+
+
 CASES: Final = {
     each.__name__: each
-    for each in (filled_meanwhile, full_from_the_start, full_and_damaged, full_and_torn, read_only)
+    for each in (
+        filled_meanwhile,
+        full_from_the_start,
+        full_and_damaged,
+        full_and_torn,
+        read_only,
+        remembering,
+    )
 }
 
 

@@ -18,6 +18,7 @@ from tests.command_line import (
     Finished,
     agent,
     environment,
+    fresh_agent,
     plan,
     script,
     session_files,
@@ -471,3 +472,19 @@ class TestALoneWord:
         terminal = self.at_a_terminal(tmp_path, *options[:2], "--model", "offline", "frobnicate")
         terminal.expect_exact("No model is connected")
         assert terminal.wait() == 3
+
+
+def test_the_model_of_a_result_is_the_one_that_answered(tmp_path: Path) -> None:
+    recording = tmp_path / "r.jsonl"
+    line = {"key": "", "purpose": "decision", "prompt": "another", "outcome": {"text": "x"}}
+    recording.write_text(json.dumps(line))
+    chain = f"replay:{recording},offline"
+    for request, model in (("uppercase one", "offline"), ("hello", "")):
+        done = fresh_agent(
+            tmp_path, "--json", request, "--model", chain, "--profile", str(write_profile(tmp_path))
+        )
+        assert json.loads(done.out)["model"] == model, done.err
+    done = fresh_agent(
+        tmp_path, "--json", "x", "--model", chain[:-8], "--profile", str(write_profile(tmp_path))
+    )
+    assert json.loads(done.out)["model"] == chain[:-8], "it was to answer"

@@ -94,3 +94,16 @@ def test_a_disk_that_can_only_be_read_is_read_and_each_change_refused(tmp_path: 
     assert "notes.json can't be written: Read-only file system" in renamed
     assert "notes.json can't be deleted: Read-only file system" in deleted
     assert found["requests"] == ["uppercase one"]
+
+
+def test_a_fact_that_is_to_be_remembered_and_can_not_be_written_is_an_error(tmp_path: Path) -> None:
+    found = seen(tmp_path, "remembering")
+    assert found["codes"][:2] == [1, 1]
+    full, read_only, _ = found["told_each"]
+    assert "not remembered: " in full
+    assert FULL in full
+    assert "Read-only file system" in read_only
+    assert found["answers"][0] == ""
+    result = json.loads(found["answers"][1])
+    assert (result["status"], result["answer"], result["exit_code"]) == ("failed", None, 1)
+    assert "not remembered: " in result["message"]

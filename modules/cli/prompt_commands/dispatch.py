@@ -104,6 +104,14 @@ class PromptCommands:
             raise UsageError(f"/{command.name} stands alone: {command.summary}")
         return await self._until_done(command, words)
 
+    def knows(self, line: str) -> bool:
+        """Whether a line is a command behind a slash that is there."""
+        found = _COMMAND.fullmatch((line.split(None, 1) or [""])[0].lower())
+        if found is None:
+            return False
+        self._at.commands = (*self._own, *self._users.current(found[1]))
+        return self._named(found[1]) is not None
+
     def candidates(self, text: str) -> tuple[int, list[Candidate]]:
         """What could stand at the end of a line, and how many of its characters that replaces."""
         name, gap, behind = text.partition(" ")

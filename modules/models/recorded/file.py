@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,10 +16,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from core.base.files import PRIVATE_FILE_MODE, lock
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
+from core.base.text import lazy_pattern
 from core.errors import ModelUnavailable, StorageError, UsageError
 from core.ports import FinishReason, ModelReply, ModelRequest, ModelTraits, NativeToolCall
+from core.provenance.borders import Borders, names_in, renamed
 from core.turn import ModelPurpose, Usage
 from core.values import JsonObject
+from modules.planning.prompt.past import MEMORIES
 
 COMPARED_REQUESTS = 200
 """So many recorded requests, the newest, are looked at for the one that a request comes near."""
@@ -26,34 +30,62 @@ COMPARED_REQUESTS = 200
 SHOWN_CHARACTERS = 80
 """How much of a line is shown where two prompts differ."""
 
+_NOTE = re.escape(Borders("0").note).replace("0>>", r"\d+>>")
+_PASSING = lazy_pattern(
+    rf"\n\n{re.escape(MEMORIES)}\n(?:<<data \d+>>\n)?- [^\n]*(?:\n- [^\n]*)*(?:\n<</data \d+>>)?"
+    rf"| ?{_NOTE}\n{{0,2}}|<<data \d+>>\n?|\n?<</data \d+>>"
+)
+"""What a prompt tells of earlier sessions, and the borders that there are once it tells of any."""
+
 SHOWN_BEFORE = 20
 """How much of that stands before the difference."""
 
 
 @frozen
 class Asked:
-    """A request without what does not change the question; `images` are their SHA-256, in hex."""
+    """A request without what does not change the question; `images` are their SHA-256, in hex.
+
+    `borders` are the random names of the borders in the prompt, for which numbers stand there.
+    """
 
     purpose: ModelPurpose
     prompt: str
     images: tuple[str, ...] = ()
     schema: JsonObject | None = None
+    borders: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, request: ModelRequest, redactor: Redactor) -> "Asked":
         """What a request asks, with the secrets taken out."""
+        # Half a character can't be written, and would make another request of the recorded one.
+        prompt = redactor.text(request.prompt).encode("utf-8", "replace").decode()
+        borders = names_in(prompt)
         return cls(
             request.purpose,
-            redactor.text(request.prompt),
+            renamed(prompt, numbered(borders)),
             tuple(hashlib.sha256(image.data).hexdigest() for image in request.images),
             None if request.schema is None else redactor.object(request.schema),
+            borders,
         )
 
     @property
     def key(self) -> str:
         """What tells requests apart: the SHA-256 of all of it, in hexadecimal."""
-        asked = json.dumps([self.purpose, self.prompt, self.images, self.schema], sort_keys=True)
+        return self._key_with(self.prompt)
+
+    @property
+    def key_without_memories(self) -> str:
+        """The same without what earlier sessions left: the recording itself may be one by now."""
+        return self._key_with(" ".join(_PASSING.sub(" ", self.prompt).split()))
+
+    def _key_with(self, prompt: str) -> str:
+        asked = json.dumps([self.purpose, prompt, self.images, self.schema], sort_keys=True)
         return hashlib.sha256(asked.encode()).hexdigest()
+
+
+def numbered(borders: Sequence[str]) -> dict[str, str]:
+    """A number for each name of a border, by its place."""
+    return {name: str(number) for number, name in enumerate(borders, start=1)}
 
 
 def difference(asked: Asked, recorded: Sequence[Asked]) -> str:
@@ -158,6 +190,7 @@ class RecordedRequest(_Part):
     key: str
     purpose: ModelPurpose
     prompt: str
+    borders: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
     request_schema: JsonObject | None = Field(default=None, alias="schema")
     model: str = ""
@@ -166,8 +199,10 @@ class RecordedRequest(_Part):
 
     @property
     def asked(self) -> Asked:
-        """The request."""
-        return Asked(self.purpose, self.prompt, self.images, self.request_schema)
+        """The request; older recordings have the borders' names in their prompts."""
+        borders = self.borders or names_in(self.prompt)
+        prompt = renamed(self.prompt, numbered(borders))
+        return Asked(self.purpose, prompt, self.images, self.request_schema, borders)
 
 
 def append_line(path: Path, line: JsonObject, max_bytes: int = MAX_RECORDING_BYTES) -> None:

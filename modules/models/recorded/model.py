@@ -24,6 +24,7 @@ from core.ports import (
     TextModel,
     ThinkingDelta,
 )
+from core.provenance.borders import renamed
 from core.values import JsonObject
 from modules.models.recorded.file import (
     MAX_RECORDING_BYTES,
@@ -123,6 +124,7 @@ class RecordingModel:
                 "model": self.name,
                 "traits": asdict(self.traits),
                 "prompt": asked.prompt,
+                "borders": list(asked.borders),
                 "images": list(asked.images),
                 "schema": asked.schema,
                 "outcome": self._redactor.object(outcome),
@@ -150,8 +152,11 @@ class ReplayedModel:
         self.traits = requests[0].traits  # what it could do: prompts differ by it
         self._asked = [request.asked for request in requests]
         self._queues: dict[str, deque[RecordedRequest]] = {}
+        self._without_memories: dict[str, str] = {}
         for request in requests:
-            queue = self._queues.setdefault(request.key, deque())
+            asked = request.asked
+            queue = self._queues.setdefault(asked.key, deque())
+            self._without_memories[asked.key_without_memories] = asked.key
             while queue and _stands_in(request, queue[-1]):
                 queue.pop()
             queue.append(request)
@@ -164,13 +169,17 @@ class ReplayedModel:
                 it differs from what was.
         """
         asked = await asyncio.to_thread(Asked.of, request, self._redactor)
-        queue = self._queues.get(asked.key)
-        if queue is None:
+        key = asked.key
+        if key not in self._queues:
+            key = self._without_memories.get(asked.key_without_memories, "")
+        if (queue := self._queues.get(key)) is None:
             raise await asyncio.to_thread(self._unknown, asked)
-        outcome = (queue.popleft() if len(queue) > 1 else queue[0]).outcome
-        if isinstance(outcome, RecordedError):
+        found = queue.popleft() if len(queue) > 1 else queue[0]
+        if isinstance(outcome := found.outcome, RecordedError):
             raise _without_short_pause(outcome.error())
-        for delta in deltas_of(outcome.reply()):
+        reply = outcome.reply()
+        names = dict(zip(found.asked.borders, asked.borders, strict=False))
+        for delta in deltas_of(replace(reply, text=renamed(reply.text, names))):
             yield delta
 
     async def aclose(self) -> None:

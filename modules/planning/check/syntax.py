@@ -17,7 +17,7 @@ _HINTS = (
     (r"```|~~~", "leave out the fences: give only Python"),
     (r".*[\u201c\u201d\u2018\u2019]", "write straight quotes, ' or \""),
     (
-        r"(return|yield)?\s*(FINAL_ANSWER|FURTHER_PROCESSING_REQUIRED):",
+        r"(return|yield)?\s*(FINAL_ANSWER|FURTHER_PROCESSING_REQUIRED|NO_ANSWER):",
         'write the whole text in quotes: return f"FINAL_ANSWER: {value}"',
     ),
     (r"(const|let|var)( |$)", "Python declares no variables: write name = value"),
@@ -77,9 +77,9 @@ def called_verdict(names: PlanNames) -> tuple[int, str] | None:
     """The line of `FINAL_ANSWER(…)` or the like, which is text and no name, and what to write."""
     for node in names.nodes:
         match node:
-            case ast.Name(id="FINAL_ANSWER" | "FURTHER_PROCESSING_REQUIRED" as word) if (
-                not names.binds(word)
-            ):
+            case ast.Name(
+                id="FINAL_ANSWER" | "FURTHER_PROCESSING_REQUIRED" | "NO_ANSWER" as word
+            ) if not names.binds(word):
                 return node.lineno, f'{word} is no name: write return f"{word}: {{value}}"'
             case _:
                 pass

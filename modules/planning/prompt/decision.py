@@ -7,11 +7,18 @@ from core.base.json_text import json_start
 from core.base.text import shorten
 from core.ports import DecisionInputs
 from core.provenance.borders import Borders
-from core.run.observation import bordered
+from core.run.observation import QUOTED, bordered
 from core.strategy import CHARACTERS_PER_TOKEN
 from core.tools.catalog import ToolCatalog
 from core.tools.record import ToolRecord
-from core.turn import CLARIFICATION, FINAL_ANSWER, Attempt, PerceptionResult, ToolCall
+from core.turn import (
+    CLARIFICATION,
+    FINAL_ANSWER,
+    NO_ANSWER,
+    Attempt,
+    PerceptionResult,
+    ToolCall,
+)
 from modules.memory.past import NOTHING_PAST, Past
 from modules.models.offline.tools.pieces import pieces_of
 from modules.planning.prompt.examples import plan_examples
@@ -84,13 +91,16 @@ ENGLISH_WORDS = frozenset(
 shares no words with them says nothing in any other."""
 
 READ_ALREADY = f"""\
-If the text above holds the answer, reply with just this, and the answer in place of the dots:
+Answer from the text above, and reply with just this, the dots filled in:
 ```python
 async def solve():
-    return "{FINAL_ANSWER} …"
+    {QUOTED} = "…"  # the words of the text that say it; "" where none do
+    return "{FINAL_ANSWER} …" if {QUOTED} else "{NO_ANSWER} the text does not say it"
 ```"""
 """Follows a request whose text was got in an earlier step. Small models fill a form in, where they
-only repeat the verdict of their last plan when they are told in words what to do."""
+only repeat the verdict of their last plan when they are told in words what to do. Of two forms they
+took the one that says no, also where the text held the answer; so there is one, with two ends. What
+it quotes is looked for in the text (`core.run.observation.misquoted`)."""
 
 PRESENT_WORDS = frozenset(
     (

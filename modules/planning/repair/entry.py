@@ -7,7 +7,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from core.turn import CLARIFICATION, FINAL_ANSWER, FURTHER_PROCESSING
+from core.turn import VERDICTS
 from modules.planning.names import (
     FunctionNode,
     ParsedPlan,
@@ -27,8 +27,6 @@ _USUAL_NAME = "main"
 
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign)
 """Statements that a script runs `solve()` with."""
-
-_VERDICTS = (FINAL_ANSWER, FURTHER_PROCESSING, CLARIFICATION)
 
 
 def misnamed_entry(plan: ParsedPlan) -> Iterator[Repair]:
@@ -99,7 +97,7 @@ def annotated_verdicts(plan: ParsedPlan) -> Iterator[Repair]:
     for node in plan.names.nodes:
         match node:
             case ast.AnnAssign(target=ast.Name(id=word), annotation=said, value=None) if (
-                f"{word}:" in _VERDICTS and plan.names.scope_of(node) is not None
+                f"{word}:" in VERDICTS and plan.names.scope_of(node) is not None
             ):
                 text = f'return "{word}: " + str({ast.unparse(said)})'
                 yield Repair(node, f"returned what {word}: says", plan.text.instead(node, text))

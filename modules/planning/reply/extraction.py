@@ -54,7 +54,7 @@ _FENCE_LINE: Final = lazy_pattern(r"^```[^`\n]*\n", re.MULTILINE)
 
 _VERDICT: Final = lazy_pattern(
     r"^[ \t*_`]{0,10}(?P<quote>[\"']?)"
-    r"(?P<word>FINAL_ANSWER|FURTHER_PROCESSING_REQUIRED|CLARIFICATION_NEEDED)"
+    r"(?P<word>FINAL_ANSWER|FURTHER_PROCESSING_REQUIRED|CLARIFICATION_NEEDED|NO_ANSWER)"
     r"[*_`]{0,4}:[*_`]{0,4}",
     re.MULTILINE,
 )

@@ -232,7 +232,8 @@ def _memory_file(content: bytes) -> int:
             except OSError:  # an older kernel doesn't know the second flag
                 file = os.memfd_create("cortex-r-launcher", os.MFD_CLOEXEC)
             stack.callback(os.close, file)
-            os.write(file, content)
+            while content:  # a bound of the system may cut it
+                content = content[os.write(file, content) :]
             os.fchmod(file, 0o500)
         except (AttributeError, OSError) as error:
             raise NoLauncher(f"no program can be kept in memory: {error}") from error

@@ -12,7 +12,7 @@ from core.base.json_text import json_start
 from core.base.text import counted
 from core.run.execution import ExecutionContext
 from core.tools.json_schema import as_object
-from core.turn import Usage
+from core.turn import Usage, Verdict
 from modules.service.mcp_door.work import Work
 from modules.service.served.events import ServiceEvent
 from modules.service.served.runs import NoSuchQuestion, Runs, ServedRun
@@ -42,6 +42,9 @@ class AskResult(BaseModel):
 
     answer: str | None = Field(description="null where there is none")
     status: str = Field(description="done, no_answer, failed or interrupted")
+    verdict: Verdict | None = Field(
+        description="satisfied, need_more or blocked; null where nobody judged the answer"
+    )
     message: str = Field(description="why there is no answer, or what is to be known beside it")
     session_id: str = Field(description="goes on with this conversation when it is given back")
     trace_id: str
@@ -79,6 +82,7 @@ async def ask(
     result = AskResult(
         answer=outcome.answer,
         status=outcome.status,
+        verdict=outcome.verdict,
         message=outcome.message or "; ".join(notes),
         session_id=run.conversation_id or "",
         trace_id=execution.trace_id,

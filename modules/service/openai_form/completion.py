@@ -5,7 +5,7 @@ import uuid
 from typing import Final
 
 from core.base.frozen import frozen
-from core.turn import RunOutcome, Usage
+from core.turn import RunOutcome, Usage, Verdict
 from core.values import Json, JsonObject
 from modules.service.http.problems import Refused
 from modules.service.openai_form.asked import Asked, Body
@@ -38,6 +38,7 @@ class Answer:
         status: "done", "no_answer", or "question".
         usage: what models have used.
         trace_id: under which the run is traced.
+        verdict: how the answer was judged; None where nobody did.
     """
 
     text: str
@@ -45,6 +46,7 @@ class Answer:
     status: str
     usage: Usage
     trace_id: str
+    verdict: Verdict | None = None
 
     @property
     def used(self) -> JsonObject:
@@ -59,7 +61,8 @@ class Answer:
     @property
     def ours(self) -> JsonObject:
         """What the API has no place for."""
-        return {"cortex_r": {"status": self.status, "trace_id": self.trace_id}}
+        told: JsonObject = {"status": self.status, "trace_id": self.trace_id}
+        return {"cortex_r": told | ({"verdict": self.verdict} if self.verdict else {})}
 
 
 def answer_of(outcome: RunOutcome, question: str | None, asked: Asked, trace_id: str) -> Answer:
@@ -79,7 +82,8 @@ def answer_of(outcome: RunOutcome, question: str | None, asked: Asked, trace_id:
     text = outcome.message if text is None else text
     ends = [at for stop in asked.body.stop if stop and (at := text.find(stop)) >= 0]
     is_refusal = asked.schema is not None and status != "done"
-    return Answer(text[: min(ends, default=None)], is_refusal, status, outcome.usage, trace_id)
+    shown = text[: min(ends, default=None)]
+    return Answer(shown, is_refusal, status, outcome.usage, trace_id, outcome.verdict)
 
 
 def stopped() -> Unfit:

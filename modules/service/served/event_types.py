@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from core.turn import RunStatus, Verdict
 from core.values import Json, JsonObject
 
 
@@ -291,7 +292,8 @@ class ErrorEvent(EventBase):
 class ResponseDone(EventBase):
     """The last event of every run."""
 
-    status: Literal["done", "no_answer", "failed", "interrupted"]
+    status: RunStatus
+    verdict: Verdict | None
     answer: str | None
     message: str
     conversation_id: str | None

@@ -101,6 +101,7 @@ def ended(
         DONE,
         {
             "status": outcome.status,
+            "verdict": outcome.verdict,
             "answer": outcome.answer,
             "message": outcome.message,
             "conversation_id": conversation_id,

@@ -22,6 +22,15 @@ class Declined(Exception):
     """The user won't answer."""
 
 
+class Commanded(Declined):
+    """The user typed a command of the prompt in place of an answer."""
+
+    def __init__(self, line: str) -> None:
+        """`line` is what was typed."""
+        super().__init__(line)
+        self.line = line
+
+
 class Cancelled(Exception):
     """The user went away from the question, or the terminal did."""
 

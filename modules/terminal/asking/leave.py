@@ -1,11 +1,12 @@
 """The answer to a question for leave: yes, for once or longer, or no, with words for the model."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 from core.asking import YES, Answer, Leave, LeaveQuestion, edited_rule, leave_of
 from core.errors import UsageError
-from modules.terminal.asking.dialogue import Declined, Dialogue
+from modules.terminal.asking.dialogue import Commanded, Declined, Dialogue
 from modules.terminal.asking.file_changes import FileChange
 from modules.terminal.asking.forms import Unfit, typed
 from modules.terminal.asking.quoting import (
@@ -23,13 +24,23 @@ _EXPECTED: Final = "expected: y, n, a, A, e, or some words of a no"
 
 
 async def leave_given(
-    dialogue: Dialogue, question: LeaveQuestion, change: FileChange | None
+    dialogue: Dialogue,
+    question: LeaveQuestion,
+    change: FileChange | None,
+    is_command: Callable[[str], bool],
 ) -> Leave:
     """Show the calls and why they are asked about, once, and give the answer; Enter alone is no.
 
     Raises:
+        Commanded: a command is typed.
         Declined, Cancelled: nothing is.
     """
+
+    def meant(line: str) -> Leave | str:
+        if is_command(line):
+            raise Commanded(line)
+        return _meant(question, line)
+
     folded, whole = [  # a difference takes up to half a second
         await asyncio.to_thread(leave_text, question, change, is_whole=each)
         for each in (False, True)
@@ -37,9 +48,7 @@ async def leave_given(
     may_unfold = folded != whole
     dialogue.write(folded + _keys(question, may_unfold))
     while True:
-        answer = await typed(
-            dialogue, _prompt(question, may_unfold), lambda line: _meant(question, line)
-        )
+        answer = await typed(dialogue, _prompt(question, may_unfold), meant)
         if isinstance(answer, Leave):
             return answer
         if answer == "s":

@@ -21,6 +21,7 @@ from core.mcp.hooks import Question, Reply
 from modules.team.needs import Wanted
 from modules.terminal.asking.dialogue import (
     Cancelled,
+    Commanded,
     Declined,
     Dialogue,
     Interrupted,
@@ -65,7 +66,12 @@ def _interrupt_run() -> None:
 
 
 class Questions:
-    """Puts one question at a time; Ctrl-C at any of them ends the run, Ctrl-D declines."""
+    """Puts one question at a time; Ctrl-C at any of them ends the run, Ctrl-D declines.
+
+    Attributes:
+        is_command: whether a line is a command of the prompt; where it answers a question of the
+            agent's own, it is none, and ends the run.
+    """
 
     def __init__(
         self,
@@ -82,9 +88,16 @@ class Questions:
         self._redactor = redactor if redactor is not None else Redactor({})
         self._say = say
         self._interrupt_run = interrupt_run
+        self.is_command: Callable[[str], bool] = lambda line: False
+        self._command = ""
         self._interruptions: int = 0
         self._turn = asyncio.Lock()
         self._waiting = 0
+
+    def take_command(self) -> str:
+        """The command that was typed in place of an answer, once; empty if there was none."""
+        command, self._command = self._command, ""
+        return command
 
     async def ask(self, question: Question) -> Reply:
         """The user's reply to a server; `core.mcp.hooks.Ask`."""
@@ -137,9 +150,13 @@ class Questions:
         too_long = any(len(call.values) > ARGUMENTS_MAX for call in question.calls)
         if too_long or not self.is_attended():
             return None
-        with contextlib.suppress(Declined, Cancelled):
+        try:
             async with self._asking() as dialogue:
-                return await leave_given(dialogue, question, change)
+                return await leave_given(dialogue, question, change, self.is_command)
+        except Commanded as typed:
+            self._command = typed.line.strip()
+        except (Declined, Cancelled):
+            pass
         return Leave("no")
 
     async def trust(self, heading: str, text: str, size_bytes: int) -> bool | None:
@@ -181,7 +198,9 @@ class Questions:
                 asks = heading("before it goes on,", "the model asks")
                 how_to = keys("Enter: the model decides", "Ctrl-C: end the run")
                 dialogue.write(f"{asks}{shown}{how_to}{prompt_line('', '')}")
-                return (await dialogue.read_line()).strip() or None
+                line = (await dialogue.read_line()).strip()
+            if not self._ends_run(line):
+                return line or None
         return None
 
     async def ask_for(self, wanted: Wanted) -> str | None:
@@ -210,8 +229,18 @@ class Questions:
                     enter = "no answer" if subtask.default is None else "what stands in [ ]"
                     dialogue.write(keys(f"Enter: {enter}", "Ctrl-C: end the run"))
                     dialogue.write(prompt_line("", on_one_line(subtask.default or "")))
-                return (await dialogue.read_line()).strip()
+                line = (await dialogue.read_line()).strip()
+            if not self._ends_run(line):
+                return line
         return ""
+
+    def _ends_run(self, line: str) -> bool:
+        """Whether a line is no answer but a command, for which the run is ended."""
+        if not self.is_command(line):
+            return False
+        self._command = line
+        self._interrupt_run()
+        return True
 
     @contextlib.asynccontextmanager
     async def _asking(self) -> AsyncGenerator[Dialogue]:

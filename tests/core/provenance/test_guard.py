@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from config.schema import ToolSection
 from core.asking import Leave, LeaveQuestion
-from core.provenance.guard import QUESTIONS_MAX, Provenance, ProvenanceGuard, guard_of
+from core.provenance.guard import QUESTIONS_MAX, Provenance, ProvenanceGuard, Refused, guard_of
 from core.provenance.known import Approvals, Known, Mode, ProvenancePolicy
 from core.provenance.permissions import Permissions
 from core.provenance.rules import read_rule
@@ -304,7 +304,7 @@ async def test_no_is_remembered_and_told_with_the_users_words_which_allow_nothin
     refused = [await guarded.refusal(WRITE, given(path="/srv/a.txt", content="")) for _ in "12"]
     assert refused[0] == refused[1]
     assert refused[0] is not None
-    assert refused[0].by_person
+    assert not refused[0].by_person, "the words may be followed"
     assert "did not allow this call; the user's own words: \"use /srv/b.txt" in refused[0].reason
     assert "\x1b" not in refused[0].reason
     assert len(refused[0].reason) < 700
@@ -369,9 +369,11 @@ async def test_the_user_is_asked_once_for_each_value() -> None:
 
 async def test_a_no_to_a_value_names_it() -> None:
     guarded = guard(asked=Asked(NO))
-    assert await reason(guarded, READ, url="https://a.example/x") == (
+    refused = await guarded.refusal(READ, given(url="https://a.example/x"))
+    assert refused == Refused(
         "web.read was not called: the user did not allow the url https://a.example/x; "
-        "answer without it"
+        "answer without it",
+        by_person=True,
     )
 
 

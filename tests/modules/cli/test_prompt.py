@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from config.schema import load_profile
+from core.base.memory.facts import FACTS_FILE, FactStore
+from core.base.redaction import Redactor
 from core.errors import ExitCode
 from modules.models.credentials import LIST_FILE
 from tests.command_line import ROOT, environment
@@ -156,3 +159,22 @@ def test_ctrl_c_ends_a_wait_for_the_keyring(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)  # the keyring would be waited for longer
     assert (process.returncode, out, err) == (130, "", "interrupted\n")
+
+
+def test_it_holds_what_the_user_has_stated_and_the_workflows_and_keeps_nothing(desk: Hand) -> None:
+    folder = load_profile(desk.home / "profile.yaml").memory_folder(desk.home)
+    FactStore(folder, Redactor({})).keep("my favourite tea is mint")
+    workflows = desk.home / "workflows"
+    workflows.mkdir()
+    (workflows / "facts.yaml").write_text(
+        'description: Finds a fact.\nparameters: {thing: {}}\nsteps: [{id: a, do: "{{thing}}"}]\n'
+    )
+    before = {file: file.read_bytes() for file in folder.rglob("*.json")}
+    assert [file.name for file in before] == [FACTS_FILE]
+    done = desk.run("prompt", "which tea do I drink? I live in Rome.", "--model", "blind", "--json")
+    assert done.code == ExitCode.ANSWERED, done.err
+    (asked,) = json.loads(done.out)["requests"]
+    assert "- my favourite tea is mint (" in asked["user"]
+    assert "- facts(thing: str" in asked["system"]
+    after = {file: file.read_bytes() for file in folder.rglob("*.json")}
+    assert after == before

@@ -8,7 +8,7 @@ import pytest
 
 from core.base.memory.facts import FACTS_FILE
 from core.base.redaction import Redactor
-from core.errors import UsageError
+from core.errors import StorageError, UsageError
 from core.events import Event, Notice
 from modules.memory.long_term import LongTermMemory
 from modules.models.scripted import ScriptedModel
@@ -61,8 +61,20 @@ async def test_what_has_to_do_with_the_request_is_told_first_within_the_room(
 async def test_a_file_that_can_t_be_read_ends_nothing(tmp_path: Path) -> None:
     (tmp_path / FACTS_FILE).mkdir()
     assert await memory(tmp_path).facts("x", 1_000) == ()
-    told = await memory(tmp_path).learn("remember that I'm vegetarian", "s")
-    assert told == f"{tmp_path / FACTS_FILE} can't be written: Is a directory"
+    told = await memory(tmp_path).learn("I'm vegetarian. What can I cook?", "s")
+    assert f"not remembered: {tmp_path / FACTS_FILE} can't be written: Is a directory" in told
+
+
+@pytest.mark.parametrize(
+    "request_",
+    ["remember that I'm vegetarian", "I'm vegetarian.", "My dog is called Rex. Remember that!"],
+)
+async def test_what_is_to_be_remembered_and_is_not_is_an_error(
+    tmp_path: Path, request_: str
+) -> None:
+    (tmp_path / FACTS_FILE).mkdir()
+    with pytest.raises(StorageError, match=r"not remembered: .* can't be written: Is a directory"):
+        await memory(tmp_path).learn(request_, "s")
 
 
 async def test_a_later_session_is_told_what_an_earlier_one_was(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_text_of_all_kinds_stays_as_it_is(request_text: str) -> None:
     [
         ("  add 1\n", "add 1"),
         ("a\r\nb\rc", "a\nb\nc"),
-        ("a\x00b", "a b"),
+        ("a\x01b", "a b"),
         ("\x1b[2J\x07add", "[2J add"),
         ("a\x7fb\x9b31mc\x85d", "a b 31mc d"),
         ("a\x0bb\x0cc", "a b c"),
@@ -49,7 +49,7 @@ def test_control_characters_and_half_characters_go(raw: str, clean: str) -> None
     assert clean_request(raw) == clean
 
 
-@pytest.mark.parametrize("empty", ["", " ", "\n\t\r\n", "\x00\x1b", "\u3000\u00a0"])
+@pytest.mark.parametrize("empty", ["", " ", "\n\t\r\n", "\x01\x1b", "\u3000\u00a0"])
 def test_a_request_of_nothing_says_what_to_do(empty: str) -> None:
     with pytest.raises(UsageError, match="the request is empty; say what you want"):
         clean_request(empty)
@@ -112,3 +112,10 @@ class TestStdin:
             os.close(directory)
             with pytest.raises(UsageError, match="stdin can't be read: Is a directory; pipe"):
                 read_request(stream)
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\0", "add 5 and 7\0", "a\0d\0d\0"])
+def test_a_nul_is_said_for_what_holds_one_is_no_text(text: str) -> None:
+    for read in (lambda: clean_request(text), lambda: read_request(io.BytesIO(text.encode()))):
+        with pytest.raises(UsageError, match="holds a NUL, as binary data and UTF-16 do"):
+            read()

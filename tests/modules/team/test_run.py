@@ -580,12 +580,40 @@ async def test_an_answer_that_is_judged_to_want_more_is_planned_anew_with_what_i
     assert began.count("first") == 1, "what is done is not done again"
 
 
-async def test_an_answer_that_nobody_can_make_more_of_stands(tmp_path: Path) -> None:
-    more = '{"verdict": "need_more", "reason": "half", "missing": ["the price"]}'
-    no_way = '{"reason": "no way", "subtasks": []}'
-    replies = by_words(first_fact=answer("one"), The_JSON_object=no_way)
-    outcome = await Played(tmp_path, replies, judged=(more,)).ask(TaskGraph("a fact", (FIRST,)))
-    assert outcome.answer == "one"
+NO_WAY = '{"reason": "no way", "subtasks": []}'
+
+
+@pytest.mark.parametrize(
+    ("judged", "verdict", "told"),
+    [
+        (
+            '{"verdict": "need_more", "reason": "half", "missing": ["the price"]}',
+            "need_more",
+            "No answer: what was found is incomplete: half. Missing: the price.",
+        ),
+        (
+            '{"verdict": "blocked", "reason": "the shop is shut", "missing": []}',
+            "blocked",
+            "No answer: it can't be had: the shop is shut.",
+        ),
+    ],
+)
+async def test_an_answer_that_is_judged_not_to_be_enough_is_told_and_is_no_success(
+    tmp_path: Path, judged: str, verdict: str, told: str
+) -> None:
+    replies = by_words(first_fact=answer("one"), The_JSON_object=NO_WAY)
+    played = Played(tmp_path, replies, judged=(judged,))
+    outcome = await played.ask(TaskGraph("a fact", (FIRST,)))
+    assert (outcome.status, outcome.exit_code, outcome.verdict) == ("no_answer", 3, verdict)
+    assert (outcome.answer, outcome.rejected_answer) == (None, "one")
+    assert outcome.message == f"{told}\n\nWhat was found:\n\none"
+    assert not any(isinstance(event, Answered) for event in played.events)
+
+
+async def test_an_answer_that_is_judged_to_be_enough_says_so(tmp_path: Path) -> None:
+    replies = by_words(first_fact=answer("one"))
+    outcome = await Played(tmp_path, replies).ask(TaskGraph("a fact", (FIRST,)))
+    assert (outcome.status, outcome.answer, outcome.verdict) == ("done", "one", "satisfied")
 
 
 KEPT = """description: Finds a fact about a thing.

@@ -151,6 +151,7 @@ class TestDocument:
             "value": 3,
             "status": "done",
             "message": "",
+            "verdict": None,
             "rejected_answer": None,
             "exit_code": 0,
             "session_id": "2026/11/21/session-1-abcdef",

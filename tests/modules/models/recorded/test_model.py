@@ -22,14 +22,18 @@ from core.ports import (
     TextModel,
     ThinkingDelta,
 )
+from core.provenance.borders import Borders
+from core.run.observation import bordered
 from core.turn import Usage
 from core.values import JsonObject
+from modules.memory.past import Past
 from modules.model_manager import ModelManager
 from modules.models.recorded.file import append_line
 from modules.models.recorded.model import RecordingModel, ReplayedModel
 from modules.models.scripted import Reply, ScriptedModel
 from modules.models.serving.budget import FREE
 from modules.models.serving.watched import ChosenModel, collect_reply
+from modules.planning.prompt.past import past_text
 from tests.doubles import HandClock
 from tests.modules.models.serving.doubles import Heard, HeldModel, transient
 
@@ -291,3 +295,62 @@ def test_a_recording_that_cannot_be_read_is_refused_with_its_path(tmp_path: Path
             ReplayedModel(path)
     with pytest.raises(UsageError, match="larger than"):
         ReplayedModel("/dev/zero")
+
+
+def with_text(text: str, borders: Borders | None, *memories: str) -> ModelRequest:
+    """A request with a text of others, in a session in which earlier ones are remembered."""
+    past = past_text(Past(memories=memories), borders)
+    note = "" if borders is None else borders.note
+    told = f"{past}\n\nRead: {note}\n{bordered(text, borders)}\n\nRequest: what is it about?"
+    return replace(DECISION, prompt=told)
+
+
+async def test_random_borders_are_part_of_the_recording(tmp_path: Path) -> None:
+    file, then, now = tmp_path / "r", Borders(), Borders()
+    said = f"It says {then.within('cats')}."
+    await record(
+        file,
+        (with_text("cats", then), ModelReply(said)),
+        (with_text("dogs", then), ModelReply("dogs")),
+    )
+    model = ReplayedModel(file, NO_SECRETS)
+    reply = await answer(model, with_text("cats", now))
+    assert reply.text == f"It says {now.within('cats')}."
+    assert (await answer(model, with_text("dogs", Borders()))).text == "dogs"
+    with pytest.raises(ModelUnavailable, match="is 'birds', and was 'dogs' when it was recorded"):
+        await answer(model, with_text("birds", now))
+
+
+async def test_a_recording_from_before_borders_were_part_of_it_is_replayed_too(
+    tmp_path: Path,
+) -> None:
+    file, then = tmp_path / "r", Borders()
+    await record(file, (with_text("cats", then), ModelReply("cats")))
+    (line,) = lines(file)
+    del line["borders"]
+    line |= {"prompt": with_text("cats", then).prompt, "key": "another"}
+    file.write_text(json.dumps(line))
+    assert (
+        await answer(ReplayedModel(file, NO_SECRETS), with_text("cats", Borders()))
+    ).text == "cats"
+
+
+@pytest.mark.parametrize("then", [(), ("earlier, I asked for tea",)])
+@pytest.mark.parametrize("now", [(), ("in this very recording: cats", "and <tea>")])
+@pytest.mark.parametrize("is_bordered", [True, False])
+async def test_what_earlier_sessions_have_left_since_makes_no_other_request(
+    then: tuple[str, ...], now: tuple[str, ...], is_bordered: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "r"
+    first = Borders() if then or is_bordered else None
+    second = Borders() if now or is_bordered else None
+    await record(
+        file,
+        (with_text("cats", first, *then), ModelReply("cats")),
+        (with_text("dogs", first, *then), ModelReply("dogs")),
+    )
+    model = ReplayedModel(file, NO_SECRETS)
+    for word in ("cats", "dogs"):
+        assert (await answer(model, with_text(word, second, *now))).text == word
+    with pytest.raises(ModelUnavailable, match="holds no such decision request"):
+        await answer(model, with_text("birds", second, *now))

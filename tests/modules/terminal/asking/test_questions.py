@@ -486,3 +486,38 @@ class TestNeedsOfParts:
         person = Person("y", attended=False)
         assert await self.asked(person, self.wanted()) is None
         assert person.shown == ""
+
+
+class TestCommands:
+    """What is a command at the prompt stays one where it is typed in place of an answer."""
+
+    @staticmethod
+    def put(person: Person) -> tuple[Questions, list[str]]:
+        ended: list[str] = []
+        questions = Questions(person, lambda stage, text: None, lambda: ended.append("run"))
+        questions.is_command = lambda line: line.strip().startswith("/usage")
+        return questions, ended
+
+    async def test_at_an_approval_it_is_a_no_without_words_and_done_afterwards(self) -> None:
+        questions, ended = self.put(Person("/usage now", "/etc/hosts, not this file"))
+        assert await questions.allow(ASKED) == Leave("no")
+        assert (questions.take_command(), questions.take_command()) == ("/usage now", "")
+        words = Leave("no", "/etc/hosts, not this file")
+        assert await questions.allow(ASKED) == words
+        assert (questions.take_command(), ended) == ("", [])
+
+    @pytest.mark.parametrize("kind", ["of a plan", "of a part"])
+    async def test_at_another_question_it_ends_the_run(self, kind: str) -> None:
+        questions, ended = self.put(Person(" /usage "))
+        if kind == "of a plan":
+            assert await questions.ask_back("Which one?") is None
+        else:
+            part = Wanted(Subtask("one", "do it", needs="approval"), "do it", {})
+            assert await questions.ask_for(part) == ""
+        assert (questions.take_command(), ended) == ("/usage", ["run"])
+
+    async def test_a_servers_form_has_no_commands(self) -> None:
+        questions, _ = self.put(Person("/usage", "y"))
+        reply = await questions.ask(question(path={"type": "string"}))
+        assert reply == Reply("accept", {"path": "/usage"})
+        assert questions.take_command() == ""
