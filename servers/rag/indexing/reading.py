@@ -17,6 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
+from core.base.files import open_without_links
 from core.base.frozen import frozen
 from servers.rag.folders.scan import FoundFile
 from servers.rag.passages import DOUBTFUL_BY_NS
@@ -73,14 +74,14 @@ class Reading:
 
 
 def read_hash(path: str, bytes_max: int) -> Reading:
-    """Hash a file without waiting for a pipe, and without following a link put in its place.
+    """Hash a file without waiting for a pipe, and without following a link on the way to it.
 
     Raises:
         Vanished: it is not there any more.
         NotReadable: no permission, a broken disk, no file, or more than `bytes_max`.
     """
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        handle = open_without_links(Path(path), os.O_RDONLY | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
         raise Vanished from None
     except OSError as error:
