@@ -66,7 +66,7 @@ SETTLE_SECONDS = 0.5
 NOTE_CHARACTERS_MAX = 500
 TITLE_CHARACTERS_MAX = 300
 
-QUICK_SECONDS = 5.0
+QUICK_SECONDS = 2.0
 """A file whose text takes longer is read beside the others, which wait for no such file."""
 
 NO_TEXT = "it holds no text"
