@@ -39,6 +39,9 @@ _POLL_SECONDS: Final = 0.005
 _REMOVED_MAX: Final = 100
 """A folder that was removed so often in the midst is not made again."""
 
+_FOLDER_FLAGS: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+"""Of a folder that is only passed through: reading it need not be allowed."""
+
 
 class FileTooLarge(ValueError):
     """A file holds more than its reader takes; the text says of how much."""
@@ -94,6 +97,29 @@ def make_private_file(path: Path) -> None:
         with suppress(OSError):
             if path.is_file() and path.stat().st_mode & 0o077:
                 path.chmod(PRIVATE_FILE_MODE)
+
+
+def open_without_links(path: Path, flags: int) -> int:
+    """A descriptor of what lies at a path, opened folder by folder, no link followed.
+
+    Whoever has checked a path without links opens that file, or none: not what a folder on the way
+    leads to that was replaced by a link since.
+
+    Raises:
+        OSError: it can't be opened, or a part of the path is a link.
+    """
+    parts = path.absolute().parts
+    if ".." in parts or len(parts) < 2:
+        raise OSError(errno.EINVAL, "it is no plain path of a file")
+    folder = os.open(parts[0], _FOLDER_FLAGS)
+    try:
+        for part in parts[1:-1]:
+            inner = os.open(part, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        return os.open(parts[-1], flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    finally:
+        os.close(folder)
 
 
 def read_regular(path: Path, bytes_max: int) -> bytes:

@@ -29,7 +29,7 @@ class SessionExtractor:
         """`folder` is that of the sessions."""
         self._folder = folder
 
-    def extract(self, path: Path) -> Extracted:
+    def extract(self, path: Path, within_seconds: float | None = None) -> Extracted:
         """The exchanges of a session; of a damaged file those that can be read.
 
         Raises:

@@ -62,10 +62,11 @@ class Embedder(Protocol):
 class Extractor(Protocol):
     """Reads one file into markdown; blocks, may be called from several threads."""
 
-    def extract(self, path: Path) -> Extracted:
+    def extract(self, path: Path, within_seconds: float | None = None) -> Extracted:
         """The text of a file.
 
         Raises:
+            TakesLong: it takes longer than `within_seconds`, where they are given.
             ExtractionError: it can't be read; the message is one line for the status.
         """
         ...

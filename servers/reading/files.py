@@ -15,6 +15,7 @@ from typing import TypeAlias, cast
 from urllib.parse import urlsplit
 from xml.parsers.expat import ExpatError
 
+from core.base.files import open_without_links
 from servers.reading.context import Reader, Reading
 from servers.reading.html.feeds import read_feed
 from servers.reading.html.page import read_html
@@ -112,7 +113,7 @@ class FileExtractor:
         match request.task:
             case "file":
                 refuse_by_name(request.path.name)
-                source = read_file(request.path, self._limits)
+                source = read_file(request.path, self._limits, has_links=False)
                 return self.extract_source(source, announce_scans, is_careful=request.is_careful)
             case "page":
                 return self._page(request, announce_scans)
@@ -202,15 +203,18 @@ class FileExtractor:
         )
 
 
-def read_file(path: Path, limits: Limits) -> Source:
+def read_file(path: Path, limits: Limits, *, has_links: bool = True) -> Source:
     """A file in memory, as it was at one moment.
+
+    A path that has no links was checked by whoever asks; one that is put into it is not followed.
 
     Raises:
         ExtractionError: there is none, it is too large, or it changes while it is read.
     """
     try:
         # Without O_NONBLOCK a named pipe would be waited for.
-        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+        number = os.open(path, flags) if has_links else open_without_links(path, flags)
         with open(number, "rb") as file:  # noqa: PTH123 - it is open already
             before = os.fstat(number)
             if not stat.S_ISREG(before.st_mode):

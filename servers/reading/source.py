@@ -13,6 +13,10 @@ class ExtractionError(Exception):
     """
 
 
+class TakesLong(ExtractionError):
+    """It was not read within the time that was given for a first attempt."""
+
+
 ENCRYPTED = "it is encrypted with a password; save a copy without one"
 
 

@@ -3,7 +3,8 @@
 A name comes from a model that may have read a hostile page, so it is taken apart before the disk
 is asked, every part of it must stand in its folder letter for letter, and where it leads in the
 end, links followed, must be inside. What lies on the disk may change between this look and the
-reading of the file; a reader that minds opens the path that it is given here, which has no links.
+reading of the file, so the reader opens the path that it is given here, which has no links, folder
+by folder (`core.base.files.open_without_links`).
 """
 
 import os
@@ -95,15 +96,15 @@ def _places(folders: Sequence[Path], given: str) -> Iterator[tuple[Path, tuple[s
 def _look(root: Path, parts: tuple[str, ...]) -> Path | str:
     """The file below `root`, or why it isn't to be read; "" where there is nothing by that name."""
     place = root
-    for part in parts:
-        if (wrong := _missing(place, part)) is not None:
-            return wrong
-        place = Path(os.path.realpath(place / part))
-        if not place.is_relative_to(root):
-            return "it is a link that leads out of its folder, and is not followed"
     try:
+        for part in parts:
+            if (wrong := _missing(place, part)) is not None:
+                return wrong
+            place = Path(os.path.realpath(place / part))
+            if not place.is_relative_to(root):
+                return "it is a link that leads out of its folder, and is not followed"
         mode = place.stat().st_mode
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # it goes away while it is looked at
         return ""
     if stat.S_ISDIR(mode):
         return "it is a folder; name a file in it"

@@ -71,6 +71,11 @@ class Background:
         self._comparing = Repeating("indexing", self._compare)
         self._embedding = Repeating("embedding", self._embed)
         self._following = Repeating("loading vectors", self._follow)
+        self._reading_slow = Repeating("reading what takes long", self._read_slow)
+
+    @property
+    def _threads(self) -> list["Repeating"]:
+        return [self._comparing, self._embedding, self._following, self._reading_slow]
 
     @property
     def has_compared(self) -> bool:
@@ -85,7 +90,7 @@ class Background:
     @property
     def failures(self) -> list[str]:
         """What doesn't work now and is tried again later, a line each."""
-        lines = [each.failure for each in (self._comparing, self._embedding, self._following)]
+        lines = [each.failure for each in self._threads]
         if self.watcher is not None:
             lines.append(self.watcher.note)
         return [line for line in lines if line]
@@ -94,6 +99,7 @@ class Background:
         """Begin, once: all but embedding."""
         self._following.start()
         self._comparing.start()
+        self._reading_slow.start()
         if self.watcher is not None:
             self.watcher.start()
 
@@ -125,7 +131,7 @@ class Background:
         self._closing.set()
         self._indexer.cancel()
         ends_by = time.monotonic() + CLOSE_SECONDS
-        threads: list[Repeating | Watcher] = [self._comparing, self._embedding, self._following]
+        threads: list[Repeating | Watcher] = [*self._threads]
         if self.watcher is not None:
             threads.append(self.watcher)
         for thread in threads:
@@ -143,6 +149,7 @@ class Background:
             paths, self._heard = self._heard, frozenset[str]()
         self._is_comparing = True
         self._embedding.wake()
+        self._reading_slow.wake()
         try:
             # Woken by nothing that was heard, it is time for a look at everything.
             report = self._indexer.sync_paths(paths) if paths else self._indexer.sync()
@@ -155,6 +162,7 @@ class Background:
             self._has_compared = True
             self._embedding.wake()
             self._following.wake()
+            self._reading_slow.wake()
         took = time.monotonic() - began
         self._closing.wait(min(took * REST_SHARE, REST_SECONDS_MAX))
         if report.unsettled:
@@ -170,6 +178,14 @@ class Background:
             finally:
                 self._has_embedder.set()
         if self._writer.held and self._indexer.fill_vectors():
+            return 0.0
+        return EMBED_AGAIN_SECONDS if self._is_comparing else None
+
+    def _read_slow(self) -> float | None:
+        """Read what takes long, so that no run, and no other file, waits for it."""
+        if self._writer.held and self._indexer.read_slow():
+            self._embedding.wake()
+            self._following.wake()
             return 0.0
         return EMBED_AGAIN_SECONDS if self._is_comparing else None
 

@@ -34,6 +34,7 @@ from servers.rag.indexing.reading import (
     FileGone,
     FileRead,
     FileReader,
+    FileSlow,
     FileUnchanged,
     Outcome,
     Reading,
@@ -65,7 +66,11 @@ SETTLE_SECONDS = 0.5
 NOTE_CHARACTERS_MAX = 500
 TITLE_CHARACTERS_MAX = 300
 
+QUICK_SECONDS = 2.0
+"""A file whose text takes longer is read beside the others, which wait for no such file."""
+
 NO_TEXT = "it holds no text"
+TAKES_LONG = "it takes long to read, and is read beside the others"
 
 
 class Indexer:
@@ -85,16 +90,19 @@ class Indexer:
         *,
         cut: CutDocument = cut_by_structure,
         settle_seconds: float = SETTLE_SECONDS,
+        quick_seconds: float = QUICK_SECONDS,
     ) -> None:
         self._options = options
         self._index = index
         self._embedder = embedder
         self._cut = cut
         self._settle_seconds = settle_seconds
+        self._quick_seconds = quick_seconds
         self._rules = IgnoreRules(options.ignore)
         self._bounds = Bounds(options.file_bytes, options.files)
         self._reader = FileReader(extractor, options.file_bytes)
         self._progress = ProgressCounter(index.counts, on_event, has_vectors=embedder is not None)
+        self._slow: dict[str, FoundFile] = {}
         self._cancelled = threading.Event()
         self._notes: tuple[str, ...] = ()
         self._running = threading.Lock()
@@ -170,6 +178,24 @@ class Indexer:
         self._progress.tell(report)
         return report
 
+    def read_slow(self) -> bool:
+        """Read one of the files that runs left out because it takes long; False: there is none.
+
+        May run beside a run, on one thread at a time. Raises as `sync` does.
+        """
+        file = next(iter([*self._slow.values()]), None)  # a run may add one at this moment
+        if file is None or self._cancelled.is_set():
+            return False
+        try:
+            known = self._index.entry(file.file)
+            outcome = self._reader.read(file, None)
+            if not self._cancelled.is_set():
+                self._write(outcome, _Run({} if known is None else {file.file: known}, anew=True))
+        finally:
+            self._slow.pop(file.file, None)
+        self._progress.count()
+        return True
+
     def fill_vectors(self) -> int:
         """Embed the chunks that have no vector yet, until cancelled; gives how many got theirs.
 
@@ -212,7 +238,10 @@ class Indexer:
 
     def _read_all(self, files: Sequence[FoundFile], run: "_Run") -> None:
         """Read files, small ones first, and those that would not hold still once more."""
-        waiting = sorted(files, key=lambda file: file.size_bytes)
+        waiting = sorted(
+            (file for file in files if file.file not in self._slow),
+            key=lambda file: file.size_bytes,
+        )
         self._progress.files_begin(len(waiting))
         for look in range(1, LOOKS_MAX + 1):
             restless: list[FoundFile] = []
@@ -235,7 +264,8 @@ class Indexer:
 
         def read(file: FoundFile) -> Outcome:
             known = file.file in run.known and not run.anew
-            return self._reader.read(file, self._index.content_hash(file.file) if known else None)
+            known_hash = self._index.content_hash(file.file) if known else None
+            return self._reader.read(file, known_hash, self._quick_seconds)
 
         return read_ahead(read, files, READ_AHEAD_FILES)
 
@@ -251,6 +281,12 @@ class Indexer:
                 run.tally["unchanged"] += 1
             case FileFailed():
                 self._write_failure(outcome, run)
+            case FileSlow(file):
+                self._slow[file.file] = file
+                if file.file not in run.known:  # else what was read before is found meanwhile
+                    entry = _entry(file, None, "failed", TAKES_LONG)
+                    self._index.replace_document(entry, "")
+                    self._tell(entry)
             case FileGone(file):
                 if file.file in run.known:
                     self._index.remove_document(file.file)

@@ -17,11 +17,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
+from core.base.files import open_without_links
 from core.base.frozen import frozen
 from servers.rag.folders.scan import FoundFile
 from servers.rag.passages import DOUBTFUL_BY_NS
 from servers.rag.ports import Extractor
-from servers.reading.source import Extracted, ExtractionError
+from servers.reading.source import Extracted, ExtractionError, TakesLong
 
 YOUNG_NS = 2_000_000_000
 """Younger files may change unseen: the coarsest clock in use (FAT's) ticks every two seconds."""
@@ -73,14 +74,14 @@ class Reading:
 
 
 def read_hash(path: str, bytes_max: int) -> Reading:
-    """Hash a file without waiting for a pipe, and without following a link put in its place.
+    """Hash a file without waiting for a pipe, and without following a link on the way to it.
 
     Raises:
         Vanished: it is not there any more.
         NotReadable: no permission, a broken disk, no file, or more than `bytes_max`.
     """
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        handle = open_without_links(Path(path), os.O_RDONLY | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
         raise Vanished from None
     except OSError as error:
@@ -141,7 +142,14 @@ class FileGone:
     file: FoundFile
 
 
-Outcome: TypeAlias = FileRead | FileUnchanged | FileFailed | FileGone
+@frozen
+class FileSlow:
+    """It takes longer than others should have to wait for."""
+
+    file: FoundFile
+
+
+Outcome: TypeAlias = FileRead | FileUnchanged | FileFailed | FileGone | FileSlow
 
 
 def changed_meanwhile(outcome: Outcome) -> bool:
@@ -157,8 +165,13 @@ class FileReader:
     extractor: Extractor
     bytes_max: int
 
-    def read(self, file: FoundFile, known_hash: str | None) -> Outcome:
-        """Hash a file and, unless it has the hash that is known of it, extract its text."""
+    def read(
+        self, file: FoundFile, known_hash: str | None, within_seconds: float | None = None
+    ) -> Outcome:
+        """Hash a file and, unless it has the hash that is known of it, extract its text.
+
+        One whose text takes longer than `within_seconds`, where they are given, is `FileSlow`.
+        """
         try:
             reading = read_hash(file.path, self.bytes_max)
         except Vanished:
@@ -168,7 +181,9 @@ class FileReader:
         if reading.content_hash == known_hash:
             return FileUnchanged(file, reading)
         try:
-            extracted = self.extractor.extract(Path(file.path))
+            extracted = self.extractor.extract(Path(file.path), within_seconds)
+        except TakesLong:
+            return FileSlow(file)
         except ExtractionError as error:
             return self._failed(file, reading, str(error))
         except Exception as error:

@@ -174,7 +174,7 @@ class DocumentLibrary:
             IndexUnusable: another process keeps the index up to date, or it can't be written.
         """
         self._writer.require(self.index)
-        return self._sync_and_embed(anew=False) if embed else self.indexer.sync()
+        return self._sync_and_embed(anew=False) if embed else self._compared(anew=False)
 
     @property
     def chunks_to_embed(self) -> int:
@@ -322,7 +322,7 @@ class DocumentLibrary:
             compared = threading.Event()
             filling = threads.submit(self._fill_until, compared)
             try:
-                report = self.indexer.sync(anew=anew)
+                report = self._compared(anew=anew)
                 compared.set()
                 filling.result()
             except BaseException:
@@ -330,6 +330,12 @@ class DocumentLibrary:
                 raise
             finally:
                 compared.set()
+        return report
+
+    def _compared(self, *, anew: bool) -> SyncReport:
+        report = self.indexer.sync(anew=anew)
+        while self.indexer.read_slow():
+            pass
         return report
 
     def _fill_until(self, compared: threading.Event) -> None:

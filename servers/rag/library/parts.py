@@ -17,6 +17,9 @@ from servers.reading.process.worker import ExtractionWorker
 EXTRACTION_VERSION = "2"
 """Goes up when files are read so differently that all should be read again."""
 
+READERS = 2
+"""Processes that read files: one for those that take long, and one for all others."""
+
 EMBEDDERS = "auto, none, minilm, ollama:MODEL or gemini:MODEL"
 SHOWN_CHARACTERS = 60
 
@@ -53,7 +56,7 @@ def open_parts(options: DocumentOptions, environ: Mapping[str, str]) -> Parts:
         asked = topics.open_topics(environ, options.topics_model)
         cut = partial(topics.chunk_by_topics, splitter=asked)
         recipe += f", topics {topics.TOPICS_VERSION} of {options.topics_model}"
-    extractor = ExtractionWorker(options.captions, environ=environ)
+    extractor = ExtractionWorker(options.captions, environ=environ, processes=READERS)
     return Parts(extractor, partial(open_embedder, options.embedder, environ), cut, recipe)
 
 

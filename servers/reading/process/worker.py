@@ -32,7 +32,7 @@ from servers.reading.process.messages import (
     Settings,
     request_line,
 )
-from servers.reading.source import PICTURES_MAX, Extracted, ExtractionError
+from servers.reading.source import PICTURES_MAX, Extracted, ExtractionError, TakesLong
 
 MODULE = "servers.reading.process.program"
 ROOT = Path(__file__).resolve().parents[3]
@@ -108,8 +108,8 @@ class ReaderProcess:
         """Its number, and that of its group."""
         return self._process.pid
 
-    def read(self, request: Request) -> Extracted:
-        """What is asked for.
+    def read(self, request: Request, within_seconds: float | None = None) -> Extracted:
+        """What is asked for, where it takes no longer than `within_seconds`.
 
         Raises:
             ExtractionError: the process says that it can't be read.
@@ -120,7 +120,8 @@ class ReaderProcess:
         begun = time.monotonic()
         seconds = self._limits.seconds
         while True:
-            line = self._line(begun + seconds * self._limits.waiting)
+            bound = seconds * self._limits.waiting
+            line = self._line(begun + min(bound, within_seconds or bound))
             try:
                 reply = read_reply(line, self._requests, self._limits)
             except BrokenReply:
@@ -301,19 +302,20 @@ class ExtractionWorker:
         for slot in self._slots:
             self._free.put(slot)
 
-    def extract(self, path: Path) -> Extracted:
+    def extract(self, path: Path, within_seconds: float | None = None) -> Extracted:
         """The text of a file; waits for a process that is free.
 
         Raises:
+            TakesLong: it takes longer than `within_seconds`, where they are given.
             ExtractionError: it can't be read; the message is one line for the status.
         """
-        return self.read(Request(path))
+        return self.read(Request(path), within_seconds)
 
-    def read(self, request: Request) -> Extracted:
+    def read(self, request: Request, within_seconds: float | None = None) -> Extracted:
         """The same of whatever is asked for."""
         slot = self._free.get()
         try:
-            return self._read(slot, request)
+            return self._read(slot, request, within_seconds)
         finally:
             self._free.put(slot)
 
@@ -328,18 +330,23 @@ class ExtractionWorker:
             _vacate(slot)
             self._free.put(slot)
 
-    def _read(self, slot: _Slot, request: Request) -> Extracted:
+    def _read(self, slot: _Slot, request: Request, within_seconds: float | None) -> Extracted:
+        begun = time.monotonic()
         try:
-            return self._attempt(slot, request)
+            return self._attempt(slot, request, within_seconds)
         except Ended as ended:
+            if within_seconds is not None and time.monotonic() - begun >= within_seconds:
+                raise TakesLong(str(ended)) from None
             if request.path.suffix.lower() != READ_TWICE or self._is_closed:
                 raise ExtractionError(str(ended)) from None
         try:
-            return self._attempt(slot, replace(request, is_careful=True))
+            return self._attempt(slot, replace(request, is_careful=True), within_seconds)
         except Ended as ended:
+            if within_seconds is not None and time.monotonic() - begun >= within_seconds:
+                raise TakesLong(str(ended)) from None
             raise ExtractionError(str(ended)) from None
 
-    def _attempt(self, slot: _Slot, request: Request) -> Extracted:
+    def _attempt(self, slot: _Slot, request: Request, within_seconds: float | None) -> Extracted:
         """Read a file once.
 
         Raises:
@@ -347,17 +354,17 @@ class ExtractionWorker:
             Ended: its reading ended the process.
         """
         try:
-            return self._ask(slot, request)
+            return self._ask(slot, request, within_seconds)
         except Rested:
-            return self._ask(slot, request)
+            return self._ask(slot, request, within_seconds)
 
-    def _ask(self, slot: _Slot, request: Request) -> Extracted:
+    def _ask(self, slot: _Slot, request: Request, within_seconds: float | None) -> Extracted:
         if self._is_closed:
             raise ExtractionError("the reading of files was stopped")
         if slot.process is None:
             slot.process = self._started()
         try:
-            return slot.process.read(request)
+            return slot.process.read(request, within_seconds)
         except Ended:
             _vacate(slot)
             raise

@@ -15,6 +15,7 @@ from core.base.files import (
     folder_locked,
     make_private_folder,
     open_private,
+    open_without_links,
     write_atomically,
 )
 from tests.core.base.open_folders import has_open
@@ -117,3 +118,24 @@ def test_entries_that_cannot_be_read_are_none_and_set_aside_by_a_change(
     assert KeptEntries(kept.file, "a").read() == {"one": 1}
     assert mode(kept.file) == 0o600
     assert (tmp_path / "kept.json.damaged-5").read_text() == text
+
+
+def test_a_file_is_opened_where_no_part_of_its_path_is_a_link(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "file").write_text("inside")
+    (tmp_path / "link").symlink_to("a")
+    (tmp_path / "a" / "b" / "other").symlink_to("file")
+    number = open_without_links(tmp_path / "a" / "b" / "file", os.O_RDONLY)
+    with os.fdopen(number) as file:
+        assert file.read() == "inside"
+    for wrong in ("link/b/file", "a/b/other", "a/../a/b/file", "a/b/none", "none/b", "a/b/file/c"):
+        with pytest.raises(OSError, match=r"\[Errno"):
+            open_without_links(tmp_path / wrong, os.O_RDONLY)
+    (tmp_path / "a").chmod(0o300)  # passed through, not read
+    os.close(open_without_links(tmp_path / "a" / "b" / "file", os.O_RDONLY))
+    (tmp_path / "a").chmod(0o700)
+    before = len([*Path("/dev/fd").iterdir()])
+    for _ in range(50):
+        with pytest.raises(FileNotFoundError):
+            open_without_links(tmp_path / "a" / "b" / "none", os.O_RDONLY)
+    assert len([*Path("/dev/fd").iterdir()]) == before

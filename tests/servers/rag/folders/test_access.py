@@ -1,15 +1,26 @@
 """Which names the document tools open, and which they refuse, with the reason."""
 
+import hashlib
 import os
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from servers.rag.errors import OutsideFolders
+from servers.rag.errors import OutsideFolders, RagError
 from servers.rag.folders.access import resolve
+from servers.rag.indexing.reading import NotReadable, Vanished, read_hash
+from servers.reading.files import FileExtractor
+from servers.reading.process.messages import Request
+from servers.reading.source import ExtractionError
+from tests.servers.rag.indexing.doubles import SOON_SECONDS
 
 CAFE = "caf\u00e9.md"
 """In normal form C."""
+
+TRIES = 3_000
+SHORT_SECONDS = 0.0002
 
 
 @pytest.fixture(scope="module")
@@ -161,3 +172,51 @@ def test_a_name_below_a_folder_cannot_climb_through_a_link_that_comes_back(docs:
     (docs / "up").symlink_to("..")
     with pytest.raises(OutsideFolders, match="leads out"):
         resolve([docs], "up/docs/a.md")
+
+
+@pytest.mark.parametrize("reads", ["a document", "its hash"])
+def test_a_folder_that_is_swapped_for_a_link_meanwhile_leads_nowhere(
+    tmp_path: Path, reads: str
+) -> None:
+    root, outside = tmp_path / "documents", tmp_path / "outside"
+    for folder, text in ((root / "sub", "inside"), (outside, "secret")):
+        folder.mkdir(parents=True)
+        (folder / "a.txt").write_text(text)
+    ends = threading.Event()
+    swaps = threading.Thread(target=swap, args=(root / "sub", outside, ends))
+    swaps.start()
+    hashes = {hashlib.sha256(b"inside").hexdigest()}
+    found = set[str]()
+    try:
+        for _ in range(TRIES):
+            with suppress(RagError, ExtractionError, Vanished, NotReadable):
+                path = resolve([root], "sub/a.txt")
+                if reads == "a document":
+                    found.add(FileExtractor().extract(Request(path)).markdown)
+                else:
+                    found.add(read_hash(str(path), 1_000).content_hash)
+    finally:
+        ends.set()
+        swaps.join(SOON_SECONDS)
+    assert found == ({"inside"} if reads == "a document" else hashes)
+
+
+def swap(folder: Path, outside: Path, ends: threading.Event) -> None:
+    """Put a link in the place of a folder, and the folder back, until told to end."""
+    aside = folder.with_name("aside")
+    while not ends.wait(SHORT_SECONDS):
+        folder.rename(aside)
+        folder.symlink_to(outside)
+        ends.wait(SHORT_SECONDS)
+        folder.unlink()
+        aside.rename(folder)
+
+
+def test_what_stands_behind_a_link_now_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "a.txt").write_text("secret")
+    (tmp_path / "sub").symlink_to("outside")
+    with pytest.raises(ExtractionError, match="can't be opened"):
+        FileExtractor().extract(Request(tmp_path / "sub" / "a.txt"))
+    with pytest.raises((Vanished, NotReadable)):
+        read_hash(str(tmp_path / "sub" / "a.txt"), 1_000)

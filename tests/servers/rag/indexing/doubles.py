@@ -24,7 +24,7 @@ class PlainExtractor:
         self.closed = False
         self._meanwhile = meanwhile
 
-    def extract(self, path: Path) -> Extracted:
+    def extract(self, path: Path, within_seconds: float | None = None) -> Extracted:
         text = path.read_text(encoding="utf-8")
         self.read.append(path.name)
         if self._meanwhile is not None:

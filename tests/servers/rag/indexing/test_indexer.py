@@ -1,6 +1,7 @@
 """The index follows the folders: added, changed, moved, removed, damaged and restless files."""
 
 import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,8 +20,10 @@ from servers.rag.indexing.progress import (
 )
 from servers.rag.library.options import DocumentOptions
 from servers.rag.passages import DocumentEntry
+from servers.reading.source import Extracted, TakesLong
 from tests.servers.rag.indexing.doubles import (
     LONG_AGO_NS,
+    SOON_SECONDS,
     LetterEmbedder,
     PlainExtractor,
     options,
@@ -372,3 +375,57 @@ def long_text(word: str) -> str:
     """Sections that each make a chunk of their own."""
     sections = (f"# Part {number}\n\n" + f"{word} {number} " * 80 for number in range(3))
     return "\n\n".join(sections)
+
+
+class SlowExtractor(PlainExtractor):
+    """Takes long over what begins with `slow`, until `gate` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate, self.is_at_it = threading.Event(), threading.Event()
+
+    def extract(self, path: Path, within_seconds: float | None = None) -> Extracted:
+        if path.name.startswith("slow"):
+            if within_seconds is not None:
+                raise TakesLong("it takes long")
+            self.is_at_it.set()
+            assert self.gate.wait(SOON_SECONDS)
+        return super().extract(path)
+
+
+def test_no_file_waits_for_one_that_takes_long(bench: Bench) -> None:
+    bench.extractor = slow = SlowExtractor()
+    indexer = bench.indexer()
+    bench.write("slow.md", "A slow pear.")
+    bench.write("apple.md", "An orchard of apples, larger than the slow one.")
+    indexer.sync()
+    assert bench.found("orchard") == {"apple.md"}
+    assert "takes long" in bench.entries()["slow.md"].note
+    reading = threading.Thread(target=indexer.read_slow)
+    reading.start()
+    try:
+        assert slow.is_at_it.wait(SOON_SECONDS)
+        uploaded = bench.write("plum.md", "A plum.")
+        indexer.sync_paths({str(uploaded)})
+        indexer.sync()
+        assert bench.found("plum") == {"plum.md"}
+        assert not bench.found("pear")
+    finally:
+        slow.gate.set()
+        reading.join(SOON_SECONDS)
+    assert bench.found("pear") == {"slow.md"}
+    assert not bench.entries()["slow.md"].note
+    assert not indexer.read_slow()
+
+
+def test_what_was_read_of_a_file_stays_until_it_is_read_again_slowly(bench: Bench) -> None:
+    bench.write("slow.md", "An old pear.")
+    bench.sync()
+    bench.extractor = slow = SlowExtractor()
+    slow.gate.set()
+    indexer = bench.indexer()
+    bench.write("slow.md", "A new plum.", LONG_AGO_NS + 1_000)
+    indexer.sync()
+    assert bench.found("pear") == {"slow.md"}
+    assert indexer.read_slow()
+    assert (bench.found("pear"), bench.found("plum")) == (set(), {"slow.md"})

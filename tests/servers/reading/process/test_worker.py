@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from servers.reading.limits import Limits
 from servers.reading.process.messages import Request
 from servers.reading.process.worker import MEMORY_BYTES, ExtractionWorker, ReaderProcess
-from servers.reading.source import ExtractionError
+from servers.reading.source import ExtractionError, TakesLong
 
 ODD = "tests.servers.reading.process.odd_reader"
 SHORT = Limits(seconds=0.3, markdown_chars=10_000)
@@ -108,3 +109,43 @@ def test_the_real_reader_is_bounded_and_knows_no_secrets(tmp_path: Path) -> None
             assert str(MEMORY_BYTES) in (folder / "limits").read_text(encoding="utf-8")
     finally:
         process.end()
+
+
+def nested_pdf(levels: int, times: int) -> bytes:
+    """A kilobyte that draws a square `times` to the power of `levels` times."""
+    forms = range(4, 4 + levels)
+    body = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources<</XObject<</a 4 0 R>>>>"
+        b"/Contents 4 0 R>>",
+    ]
+    for form in forms:
+        drawn = b"/a Do " * times if form < forms[-1] else b"0 0 1 1 re f"
+        inner = b"/Resources<</XObject<</a %d 0 R>>>>" % (form + 1) if form < forms[-1] else b""
+        head = b"<</Type/XObject/Subtype/Form/BBox[0 0 9 9]%s/Length %d>>" % (inner, len(drawn))
+        body.append(b"%sstream\n%s\nendstream" % (head, drawn))
+    objects = (b"%d 0 obj%s endobj\n" % each for each in enumerate(body, 1))
+    return b"%PDF-1.4\n" + b"".join(objects) + b"trailer<</Root 1 0 R>>"
+
+
+def test_a_small_pdf_that_takes_long_is_given_up_in_time_and_read_beside_others(
+    tmp_path: Path,
+) -> None:
+    bomb, note = tmp_path / "bomb.pdf", tmp_path / "note.txt"
+    bomb.write_bytes(nested_pdf(8, 10))
+    note.write_text("A note.")
+    with closing(ExtractionWorker("none", processes=2)) as worker:
+        with pytest.raises(TakesLong):
+            worker.extract(bomb, 2.0)
+        whole = threading.Thread(target=give_up, args=(worker, bomb), daemon=True)
+        whole.start()
+        assert worker.extract(note).markdown == "A note."
+        assert whole.is_alive()
+    whole.join(30)
+    assert not whole.is_alive()
+
+
+def give_up(worker: ExtractionWorker, path: Path) -> None:
+    with suppress(ExtractionError):
+        worker.extract(path)
