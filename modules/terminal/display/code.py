@@ -2,10 +2,12 @@
 
 from typing import Final
 
+from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Keyword, Name, Number, String
+from pygments.util import ClassNotFound
 from rich.console import Console
 from rich.style import Style
-from rich.syntax import ANSISyntaxTheme, Syntax
+from rich.syntax import ANSISyntaxTheme
 from rich.text import Text
 
 CHARACTERS_MAX: Final = 20_000
@@ -31,12 +33,21 @@ _ANY_SCREEN: Final = Console()
 
 
 def coloured(code: str, language: str) -> Text:
-    """Printable code with its colours; a language that nobody knows has none."""
+    """Printable code with its colours, no character changed; a language nobody knows has none."""
+    plain = Text(code)
     if not language or len(code) > CHARACTERS_MAX:
-        return Text(code)
-    text = Syntax("", language[:LANGUAGE_CHARACTERS_MAX], theme=_COLOURS).highlight(code)
-    text.rstrip()
-    return text
+        return plain
+    try:
+        lexer = get_lexer_by_name(
+            language[:LANGUAGE_CHARACTERS_MAX].lower(), stripnl=False, ensurenl=False
+        )
+    except ClassNotFound:
+        return plain
+    text = Text()
+    for kind, piece in lexer.get_tokens(code):
+        text.append(piece, _COLOURS.get_style_for_token(kind))
+    # Some languages' own readers drop what they do not know.
+    return text if text.plain == code else plain
 
 
 def coloured_pieces(code: str, language: str) -> list[list[tuple[str, str]]]:

@@ -73,7 +73,9 @@ class Layout:
 def laid_out(markdown: str, layout: Layout, label: str = "") -> Text:
     """The markdown as styled lines of at most so many columns.
 
-    A `label` stands before the first word where all is one paragraph, else on its own line.
+    Lines of code are never broken, however long: who copies them from the terminal gets them as
+    they were written. A `label` stands before the first word where all is one paragraph, else on
+    its own line.
 
     Raises:
         NotLaidOut: it is too large for that.
@@ -186,8 +188,7 @@ class _Page:
                 inner = self.blocks(node.children, columns - 2)
                 return [_behind("│ ", _FAINT, line) for line in inner]
             case "fence" | "code_block":
-                code = coloured(printable(node.content.rstrip("\n")), node.info.partition(" ")[0])
-                return _hanging("  ", _wrapped(code, max(columns - 2, _COLUMNS_MIN)))
+                return _hanging("  ", _code_lines(node))
             case "hr":
                 return [Text("─" * min(columns, _RULE_COLUMNS), _FAINT)]
             case "table":
@@ -320,6 +321,13 @@ def _styled(text: Text, style: Style) -> Text:
     text = text.copy()
     text.stylize_before(style)
     return text
+
+
+def _code_lines(node: SyntaxTreeNode) -> list[Text]:
+    """Code as it is written, tabs as spaces; the terminal breaks what is too long for it."""
+    code = coloured(printable(node.content.rstrip("\n")), node.info.partition(" ")[0])
+    code.expand_tabs(TAB_COLUMNS)
+    return [*code.split("\n", allow_blank=True)]
 
 
 def _wrapped(text: Text, columns: int) -> list[Text]:

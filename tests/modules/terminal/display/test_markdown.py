@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
+from pygments.lexers import get_all_lexers
 from rich.text import Text
 
 from modules.terminal.display.markdown import (
@@ -15,6 +16,7 @@ from modules.terminal.display.markdown import (
 )
 from modules.terminal.display.page import page_text
 from tests.doubles import Terminal
+from tests.screens import Recorder
 
 LABEL = "Answer:"
 WIDTHS = [200, 100, 40]
@@ -99,6 +101,49 @@ class TestBlocks:
         layout = Layout(80, has_links=False)
         assert laid_out("12 apples", layout, LABEL).plain == "Answer: 12 apples"
         assert laid_out("- a", layout, LABEL).plain == "Answer:\n• a"
+
+
+LANGUAGES = ["", "no-such-language", *(name for each in get_all_lexers() for name in each[1])]
+
+CODE = """# a comment, and behind it a line that is longer than most terminals are wide
+def total(prices):
+\treturn sum(price * 100 / 3 for price in prices) or "nothing at all, äöü 漢字 🎉"
+
+
+    <b class="x">&amp;</b>  {"a": [1, 2.5e3, null]}
+$ ls -l | grep x && select * from t where a = 'b';
+>>> 1 + 1
+""" + "x" * 300
+
+LONG = """An address https://example.org/a/very/long/path/that/no/line/of/a/narrow/terminal/holds here.
+
+| Name | What is said of it |
+|---|---:|
+| `Donaudampfschifffahrtsgesellschaftskapitän` | https://example.org/of/the/captain?and=more |
+| 漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字 | short |
+
+- an item with `a_function_of_a_long_name(argument_one, argument_two)` in it
+  > and in a quotation a wordthatislongerthanalltheothersandthenevenlonger
+"""
+
+
+class TestNothingIsCutOff:
+    @pytest.mark.parametrize("columns", [8, 20, 40, 80])
+    def test_code_of_every_language_stays_as_it_is_written(self, columns: int) -> None:
+        wanted = [f"  {line}".rstrip() for line in CODE.expandtabs(4).split("\n")]
+        for language in LANGUAGES:
+            assert lines(f"```{language}\n{CODE}\n```", columns) == wanted, language
+
+    @pytest.mark.parametrize("columns", [20, 40, 80])
+    @pytest.mark.parametrize("page", [PAGE, LONG, f"1. x\n\n   ```python\n{CODE[:200]}\n   ```"])
+    def test_every_word_stands_on_the_screen(self, page: str, columns: int) -> None:
+        shown = laid_out(page, Layout(columns, has_links=False)).plain
+        screen = Recorder(columns, 200)
+        screen.feed(shown.replace("\n", "\r\n"))
+        seen = "".join("".join(screen.screen.display).split())
+        assert seen == "".join(shown.split())
+        for word in page.replace("```python", "").replace("`", "").split():
+            assert not word.isalpha() or word in seen.replace("│", "")
 
 
 class TestSources:
