@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 from core.errors import CortexError, ExitCode, exit_code_of
 from core.turn import RunOutcome
@@ -22,6 +23,9 @@ from modules.terminal.input.repl import GREETING, Leaving, Repl, WayOut, piped_l
 from modules.terminal.input.typeahead import keeping_typeahead
 from modules.terminal.streams import StdoutLost, log_bug, writing_stdout
 from modules.terminal.waits import can_erase, cut_by_interrupt, interrupting
+
+if TYPE_CHECKING:
+    from modules.terminal.input.ahead import TypedAhead
 
 
 def converse(setting: Setting) -> ExitCode:
@@ -49,6 +53,7 @@ class _Requests:
         )
         self._commands = PromptCommands(self._at, COMMANDS_AT_PROMPT)
         self._bottom = BottomLine(self._at)
+        self._ahead: TypedAhead | None = None
         self._is_interrupted = self._has_left = False
         leaves = "Ctrl-C once more leaves, and so does Ctrl-D"
         self._way_out = WayOut(functools.partial(self._say, "loop", leaves))
@@ -92,6 +97,7 @@ class _Requests:
 
     async def _typed(self) -> ExitCode:
         # Late: prompt_toolkit takes 0.1 s.
+        from modules.terminal.input.ahead import TypedAhead
         from modules.terminal.input.prompt import Typing, edited_code, typed_lines
 
         self._at.is_typed = True
@@ -105,7 +111,9 @@ class _Requests:
         await self.interaction.dispatcher.start_unlearned()  # the first request is yet to be typed
         redact = self._setting.complaints.redactor.text
         is_kept = self._setting.profile.memory.memory_service
+        self._ahead = TypedAhead(sys.stdin)
         typing = Typing(
+            self._ahead,
             self._setting.places.history_file if is_kept else None,
             redact,
             self._way_out,
@@ -147,10 +155,9 @@ class _Requests:
     async def _ask_typed(self, line: str) -> ExitCode:
         self._is_interrupted = False
         try:
-            done = await self._commands.run(line)
-            if isinstance(done, ExitCode):
-                return done
-            outcome = await self._asked(done)
+            outcome = await self._done(line)
+            if isinstance(outcome, ExitCode):
+                return outcome
             with cut_by_interrupt():
                 return self.interaction.report(outcome)
             end_cut_text(sys.stdout)
@@ -160,6 +167,15 @@ class _Requests:
             self._is_interrupted = False
             self.interaction.progress.end_waits()  # what goes on has no row beside a prompt
             await self._bottom.look()
+
+    async def _done(self, line: str) -> ExitCode | RunOutcome:
+        """What a command or a request comes to; what is typed meanwhile is for the next prompt."""
+        try:
+            done = await self._commands.run(line)
+            return done if isinstance(done, ExitCode) else await self._asked(done)
+        finally:
+            if self._ahead is not None:
+                await self._ahead.collect()
 
     async def _asked(self, ask: Ask) -> RunOutcome:
         self._at.last_request = ask.request

@@ -2,12 +2,10 @@
 
 from typing import Final
 
-from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Keyword, Name, Number, String
-from pygments.util import ClassNotFound
 from rich.console import Console
 from rich.style import Style
-from rich.syntax import ANSISyntaxTheme
+from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.text import Text
 
 CHARACTERS_MAX: Final = 20_000
@@ -37,16 +35,15 @@ def coloured(code: str, language: str) -> Text:
     plain = Text(code)
     if not language or len(code) > CHARACTERS_MAX:
         return plain
-    try:
-        lexer = get_lexer_by_name(
-            language[:LANGUAGE_CHARACTERS_MAX].lower(), stripnl=False, ensurenl=False
-        )
-    except ClassNotFound:
+    lexer = Syntax("", language[:LANGUAGE_CHARACTERS_MAX].lower(), tab_size=0).lexer
+    if lexer is None:
         return plain
+    # Not `Syntax.highlight`, whose text is cut at the screen's edge.
     text = Text()
     for kind, piece in lexer.get_tokens(code):
         text.append(piece, _COLOURS.get_style_for_token(kind))
-    # Some languages' own readers drop what they do not know.
+    text = text[: len(code)]  # without the line end that it adds
+    # Some languages' own readers may drop what they do not know.
     return text if text.plain == code else plain
 
 

@@ -25,6 +25,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 from core.base.frozen import frozen
 from core.base.text import one_line
 from core.errors import UsageError
+from modules.terminal.input.ahead import TypedAhead
 from modules.terminal.input.bottom_line import bottom_text
 from modules.terminal.input.candidates import Candidates, Part, attached_word, path_candidates
 from modules.terminal.input.history import kept_history
@@ -32,8 +33,8 @@ from modules.terminal.input.keys import NO_EDITOR, has_editor, prompt_keys
 from modules.terminal.input.pastes import Pastes
 from modules.terminal.input.repl import PROMPT, WayOut, piped_lines
 from modules.terminal.input.resizing import redraw_when_resized
-from modules.terminal.input.typeahead import lending_terminal
-from modules.terminal.prompt import PromptKeyboard
+from modules.terminal.input.typeahead import lending_terminal, mark_pastes
+from modules.terminal.streams import printable
 from modules.terminal.waits import interrupting
 
 MENU_ROWS: Final = 6
@@ -68,12 +69,13 @@ def _no_parts() -> Sequence[Part]:
 class Typing:
     """How a prompt is to be, and what it asks others for.
 
-    `redact` goes over each request before it is written to `history_file`, if there is one.
-    `candidates` are asked for on a thread. `bottom` is what stands below, and `next_text` what
-    the next prompt has from the beginning. `way_out` is what Ctrl-C asks
-    at an empty prompt. `tell` says a line above the prompt.
+    `ahead` has what was typed before it opens. `redact` goes over each request before it is
+    written to `history_file`, if there is one. `candidates` are asked for on a thread. `bottom` is
+    what stands below, and `next_text` what the next prompt has from the beginning. `way_out` is
+    what Ctrl-C asks at an empty prompt. `tell` says a line above the prompt.
     """
 
+    ahead: TypedAhead
     history_file: Path | None
     redact: Callable[[str], str]
     way_out: WayOut
@@ -91,13 +93,13 @@ async def typed_lines(typing: Typing) -> AsyncIterator[str]:
     cursor (`TERM=dumb`) the terminal's own editing has to do.
     """
     if is_dumb_terminal():
-        async for line in plainly_typed_lines():
+        async for line in plainly_typed_lines(typing.ahead):
             yield line
         return
     pastes, way_out = Pastes(), typing.way_out
     session: PromptSession[str] = PromptSession(
         history=kept_history(typing.history_file, typing.redact, pastes.whole),
-        input=PromptKeyboard(sys.stdin),
+        input=typing.ahead.keyboard,
         output=create_output(stdout=sys.stderr),
         enable_suspend=True,
         multiline=True,
@@ -119,15 +121,17 @@ async def typed_lines(typing: Typing) -> AsyncIterator[str]:
         way_out.stay()
         redraw_when_resized(session.app)
 
-    while True:
+    while (ahead := typing.ahead.take(pastes)) is not None:
         try:
+            begun = "\n".join(filter(None, (typing.next_text(), ahead)))
             # Here Ctrl-C is a key. The signal is the caller's: prompt_toolkit would take its
             # handler away, and leave Python's own between prompt and request.
             line = await session.prompt_async(
-                PROMPT, default=typing.next_text(), pre_run=begin, handle_sigint=False
+                PROMPT, default=begun, pre_run=begin, handle_sigint=False
             )
         except EOFError:
             return
+        mark_pastes(sys.stderr)
         yield pastes.whole(line)
 
 
@@ -148,18 +152,24 @@ async def edited_code(code: str) -> str:
     return buffer.text
 
 
-async def plainly_typed_lines() -> AsyncIterator[str]:
-    """Lines as the terminal itself lets people edit them; a backslash at the end goes on."""
+async def plainly_typed_lines(ahead: TypedAhead) -> AsyncIterator[str]:
+    """Lines as the terminal itself lets people edit them; a backslash at the end goes on.
+
+    What was typed ahead can't be put into the line: it is told, and an empty line sends it.
+    """
     lines = piped_lines(sys.stdin)
     begun, line = "", ""
-    while line is not None:
+    while line is not None and (kept := ahead.take(Pastes())) is not None:
+        if kept:
+            told = "typed meanwhile; Enter alone sends it, another line takes its place"
+            sys.stderr.write(f"[loop] {told}:\n{printable(kept)}\n")
         sys.stderr.write(CONTINUED if begun else PROMPT)
         sys.stderr.flush()
         if (line := await anext(lines, None)) is not None:
             if line.endswith("\\"):
                 begun += f"{line[:-1]}\n"
                 continue
-            yield f"{begun}{line}"
+            yield f"{begun}{line}" or kept
             begun = ""
     if begun:
         yield begun

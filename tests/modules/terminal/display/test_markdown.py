@@ -105,7 +105,8 @@ class TestBlocks:
 
 LANGUAGES = ["", "no-such-language", *(name for each in get_all_lexers() for name in each[1])]
 
-CODE = """# a comment, and behind it a line that is longer than most terminals are wide
+CODE = (
+    """# a comment, and behind it a line that is longer than most terminals are wide
 def total(prices):
 \treturn sum(price * 100 / 3 for price in prices) or "nothing at all, äöü 漢字 🎉"
 
@@ -113,9 +114,11 @@ def total(prices):
     <b class="x">&amp;</b>  {"a": [1, 2.5e3, null]}
 $ ls -l | grep x && select * from t where a = 'b';
 >>> 1 + 1
-""" + "x" * 300
+"""
+    + "x" * 300
+)
 
-LONG = """An address https://example.org/a/very/long/path/that/no/line/of/a/narrow/terminal/holds here.
+LONG = """An address https://example.org/a/very/long/path/that/no/line/of/a/terminal/holds here.
 
 | Name | What is said of it |
 |---|---:|
