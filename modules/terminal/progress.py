@@ -196,7 +196,7 @@ class Progress:
 
     def _rows(self, now: float) -> Sequence[Row]:
         live = self._waits.live
-        rows = () if self._view is None else self._view.rows(now, live.columns)
+        rows = () if self._view is None else self._view.rows(now, live.columns, live.rows - 1)
         return (
             rows
             if self._graph is None

@@ -49,21 +49,21 @@ def coloured(code: str, language: str) -> Text:
 
 def coloured_pieces(code: str, language: str) -> list[list[tuple[str, str]]]:
     """The lines of printable code, each in pieces with their SGR numbers."""
-    lines: list[list[tuple[str, str]]] = []
-    for line in coloured(code, language).split("\n", allow_blank=True):
-        pieces: list[tuple[str, str]] = []
-        for segment in line.render(_ANY_SCREEN):
-            style = segment.style
-            numbers = "" if style is None else _sgr(style)
-            pieces.append((segment.text.rstrip("\n"), numbers))
-        lines.append(pieces)
-    return lines
+    return [pieces_of(line) for line in coloured(code, language).split("\n", allow_blank=True)]
+
+
+def pieces_of(line: Text) -> list[tuple[str, str]]:
+    """A styled line in pieces with their SGR numbers."""
+    return [
+        (segment.text.rstrip("\n"), "" if segment.style is None else _sgr(segment.style))
+        for segment in line.render(_ANY_SCREEN)
+    ]
 
 
 def _sgr(style: Style) -> str:
     """The numbers of a style that has a colour of its own or none."""
-    colour = style.color
-    numbers = ["2"] if style.dim else []
-    if colour is not None and colour.number is not None:
-        numbers.append(str(30 + colour.number))
+    shown = {"1": style.bold, "2": style.dim, "4": style.underline, "9": style.strike}
+    numbers = [number for number, is_so in shown.items() if is_so]
+    if style.color is not None and style.color.number is not None:
+        numbers.append(str(30 + style.color.number))
     return ";".join(numbers)

@@ -10,6 +10,8 @@ from rich.text import Text
 from modules.terminal.display.markdown import (
     CELLS_MAX,
     CHARACTERS_MAX,
+    DRAFT_LINES_MAX,
+    Draft,
     Layout,
     NotLaidOut,
     laid_out,
@@ -248,3 +250,44 @@ def test_without_colours_no_escape_sequence_is_written(environ: dict[str, str]) 
     assert text is not None
     assert "\x1b" not in text
     assert "Title" in text
+
+
+class TestDrafts:
+    @pytest.mark.parametrize(
+        "page", [PAGE.partition("\n\nSources:")[0], LONG, "One word.", "- a\n"]
+    )
+    def test_what_is_written_is_laid_out_as_it_will_be(self, page: str) -> None:
+        draft = Draft(Layout(90, has_links=False), LABEL)
+        for end in range(0, len(page), 7):
+            draft.lines(page[:end])
+        whole = laid_out(page, Layout(90, has_links=False), LABEL).plain.partition("\n\nSources")[0]
+        assert [line.plain for line in draft.lines(page)] == whole.split("\n")
+
+    @pytest.mark.parametrize("columns", [8, 40])
+    def test_every_line_fits_those_of_code_too(self, columns: int) -> None:
+        shown = Draft(Layout(columns, has_links=False)).lines(f"```python\n{CODE}\n```")
+        assert all(line.cell_len <= columns for line in shown)
+        assert "x" * 300 in "".join(line.plain for line in shown)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "```python\n" + "value = f(1)  # a comment\n" * 1_400,
+            "| a | b |\n|---|---|\n" + "| one two | three |\n" * 1_900,
+            "word " * 7_900,
+            PAGE.partition("\n\nSources:")[0] * 30,
+        ],
+    )
+    def test_more_of_a_long_text_costs_no_more_than_of_a_short_one(self, text: str) -> None:
+        def seconds(draft: Draft, ends: range) -> float:
+            began = time.process_time()
+            for end in ends:
+                draft.lines(text[:end])
+            return time.process_time() - began
+
+        draft = Draft(Layout(90, has_links=False))
+        seconds(draft, range(0, 8_000, 400))
+        middle = seconds(draft, range(8_000, 12_000, 200))
+        last = len(text)
+        assert seconds(draft, range(last - 4_000, last, 200)) < 4 * middle + 0.1
+        assert len(draft.lines(text)) <= DRAFT_LINES_MAX
