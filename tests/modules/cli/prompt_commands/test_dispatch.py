@@ -119,10 +119,8 @@ async def test_services_and_files_are_looked_at_once_a_prompt_not_at_each_key(
 @pytest.mark.parametrize(
     ("line", "meant"),
     [
-        *(("sesions", "/sessions"), ("sessions 5", "/sessions 5"), ("list sessions", "/sessions")),
-        *(("mcp", "/mcp"), ("mcp list", "/mcp list"), ("Tools", "/tools"), ("staus", "/status")),
-        *(("strategy planning_mode exploratory", "/strategy planning_mode exploratory"),),
-        *(("undo", "/undo"), ("plan edit", "/plan edit"), ("doctor", "agent.py doctor")),
+        *(("sesions", "/sessions"), ("mcp", "/mcp"), ("Tools", "/tools"), ("staus", "/status")),
+        *(("undo", "/undo"), ("strateyg", "/strategy")),
     ],
 )
 async def test_a_command_without_its_slash_is_asked_about_and_sent_when_it_comes_again(
@@ -142,7 +140,15 @@ async def test_a_command_without_its_slash_is_asked_about_and_sent_when_it_comes
     "line",
     [
         *("plan a trip to Rome", "search the web for cats", "edit this text: helo", "help", "?"),
-        *("run the numbers for 2024", "copy that in French", "save me some money", "yes", "Berlin"),
+        *(
+            "list sessions",
+            "plan b",
+            "run the numbers for 2024",
+            "copy that in French",
+            "save me some money",
+            "yes",
+            "Berlin",
+        ),
         *("undo the damage", "status of the project?", "list documents", "sessions of parliament"),
         *("memory foam", "model trains", "help me plan", "trace the origin of tea"),
     ],
