@@ -354,6 +354,18 @@ def _as_written(value: object) -> object:
     return "off" if value is False else value
 
 
+class ToolSection(Section):
+    """What you say of a tool, in place of what its server says or its name lets expect."""
+
+    reads: StrictBool | None = None
+    """`true`: its calls change nothing; `false`: they may, and need a yes."""
+    content: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] | None = None
+    """The parameters that take the text of a letter, a note or a file, which may come from
+    anywhere; an empty list: none does."""
+    yours: StrictBool = False
+    """What it gives stands where only you can write, so that it counts like your words."""
+
+
 class SecuritySection(Section):
     """Where the addresses, paths and names that plans pass to tools may come from.
 
@@ -366,8 +378,12 @@ class SecuritySection(Section):
     """What happens to an address, path or name that stems from nowhere allowed: `auto` and
     `ask` ask whoever can be asked and refuse elsewhere, `strict` refuses, `off` lets pass."""
     approvals: Literal["never", "changing", "always"] = "changing"
-    """Which calls wait for your yes: none, those that may change something and that the request
-    does not ask for, or all."""
+    """Which calls need your yes: none, those that may change something, or all."""
+    approve: tuple[Annotated[str, Field(min_length=1, max_length=4_096)], ...] = ()
+    """Rules for calls that need no question: `TOOL`, `TOOL(argument=pattern, …)`, or `TOOL(*)`
+    for anything; as `--approve`."""
+    tools: Mapping[ToolPattern, ToolSection] = Field(default_factory=dict[str, ToolSection])
+    """What you say of tools, by their names."""
     link_sources: tuple[ToolPattern, ...] = DEFAULT_LINK_SOURCES
     """Tools whose results may name any address."""
     listing_tools: tuple[ToolPattern, ...] = DEFAULT_LISTING_TOOLS

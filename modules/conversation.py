@@ -15,6 +15,7 @@ from config.schema import AgentProfile
 from config.server_list import memory_server_id
 from config.servers import ServerSpec
 from config.settings import WORKFLOWS, Places
+from core.asking import AskLeave
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.base.text import sentence
@@ -31,7 +32,7 @@ from core.ports import (
     RequestRun,
     SpendCall,
 )
-from core.provenance.guard import AskLeave, Provenance
+from core.provenance.guard import Provenance
 from core.provenance.known import Known, provenance_policy
 from core.provenance.permissions import Permissions
 from core.run.chosen_tools import ChosenTools, WithoutServer, is_known

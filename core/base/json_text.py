@@ -83,7 +83,7 @@ def at_once(work: Generator[None, None, T]) -> T:
 
 
 def texts_in(value: Json) -> Iterator[str]:
-    """The texts in a value, names included, in order."""
+    """The texts in a value, names included, in order; numbers as text."""
     waiting: list[Json] = [value]
     while waiting:
         inner = waiting.pop()
@@ -94,6 +94,16 @@ def texts_in(value: Json) -> Iterator[str]:
         elif isinstance(inner, dict):
             for name, part in reversed(inner.items()):
                 waiting += (part, name)
+        elif isinstance(inner, int | float) and not isinstance(inner, bool):
+            yield _number_text(inner)
+
+
+def _number_text(number: float) -> str:
+    """A number as Python writes it; nothing for one of more digits than that."""
+    try:
+        return str(number)
+    except ValueError:
+        return ""
 
 
 _SHOWN_LEVELS = 100  # containers within containers; each shows a bracket at least

@@ -1,6 +1,7 @@
 """The texts in a call's arguments, each with what its name says it is for."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from core.base.frozen import frozen
@@ -38,6 +39,7 @@ _SLUG: Final = _words(
     "language locale category label labels"
 )
 _NAMING: Final = _words("tool tools server servers mcp")
+_FOR_PEOPLE: Final = _CONTENT | _words("subject title topic heading")
 _PROPERTY: Final = _words(
     "id ids uuid guid number no index hash checksum type format size mode encoding extension count "
     "version"
@@ -50,11 +52,14 @@ class ArgumentText:
     """A text in an argument; `words` are those of its parameter's name.
 
     `hints` are those of the parameter's description where the text is the whole argument.
+    `argument` is the name of the argument that it stands in, `name` the nearest one.
     """
 
     words: frozenset[str]
     text: str
     hints: frozenset[str] = frozenset()
+    argument: str = ""
+    name: str = ""
 
     @property
     def is_path(self) -> bool:
@@ -103,19 +108,66 @@ class ArgumentText:
 
 def texts_of(tool: ToolSpec, arguments: JsonObject) -> Iterator[ArgumentText]:
     """Every text in the arguments, the names in objects included."""
+    return (text for text, value in values_of(tool, arguments) if isinstance(value, str))
+
+
+def values_of(tool: ToolSpec, arguments: JsonObject) -> Iterator[tuple[ArgumentText, Json]]:
+    """Every value in the arguments that is no list or object, and the names in objects."""
     hints = {parameter.name: _hints(parameter.schema) for parameter in tool.parameters}
-    waiting: list[tuple[str, Json]] = [("", arguments)]
+    waiting: list[tuple[str, str, Json]] = [
+        (name, name, value) for name, value in inner_arguments(tool, arguments).items()
+    ]
+    for name, _, _ in waiting:
+        if not name.isidentifier():
+            yield ArgumentText(frozenset(), name, argument=name, name=name), name
     while waiting:
-        name, value = waiting.pop()
-        if isinstance(value, str):
-            yield ArgumentText(words_of(name), value, hints.get(name, frozenset()))
-        elif isinstance(value, list):
-            waiting += [(name, item) for item in value]
+        argument, name, value = waiting.pop()
+        if isinstance(value, list):
+            waiting += [(argument, name, item) for item in value]
         elif isinstance(value, dict):
             for key, inner in value.items():
                 if not key.isidentifier():
-                    yield ArgumentText(words_of(name), key)
-                waiting.append((key, inner))
+                    yield ArgumentText(words_of(name), key, argument=argument, name=name), key
+                waiting.append((argument, key, inner))
+        else:
+            text = value if isinstance(value, str) else json.dumps(value)
+            hinted = hints.get(name, frozenset[str]())
+            yield ArgumentText(words_of(name), text, hinted, argument, name), value
+
+
+def inner_arguments(tool: ToolSpec, arguments: JsonObject) -> JsonObject:
+    """The arguments by their names, the object that wraps them taken off."""
+    inner = arguments.get(tool.wrapper) if tool.wrapper is not None else None
+    return inner if isinstance(inner, dict) and len(arguments) == 1 else arguments
+
+
+PROSE_CHARACTERS_MIN: Final = 200
+PROSE_WORDS_MIN: Final = 25
+"""A longer text of more words is one for people to read, whatever its parameter is called."""
+
+
+def is_plain_content(
+    tool: ToolSpec, argument: ArgumentText, value: Json, named: Sequence[str] | None
+) -> bool:
+    """Whether a value is the text of a letter, a note or a file, which says nothing else.
+
+    By `named`, the parameters that the profile names for the tool, if it does; else by the last
+    word of the parameter's name, its schema and the text's length.
+    """
+    if not isinstance(value, str):
+        return False
+    if named is not None:
+        return argument.name in named
+    schemas = [p.schema for p in tool.parameters if p.name == argument.name]
+    says_more = any({"enum", "const", "format", "pattern"} & {*schema} for schema in schemas)
+    if says_more or argument.is_command:
+        return False
+    words = WORD.findall(argument.name[:DESCRIPTION_CHARACTERS])
+    if words and words[-1].lower() in _FOR_PEOPLE:
+        return True
+    is_place = argument.is_path or argument.is_url or argument.is_place or argument.names_tools
+    is_long = len(value) >= PROSE_CHARACTERS_MIN
+    return is_long and not is_place and len(value.split(None, PROSE_WORDS_MIN)) > PROSE_WORDS_MIN
 
 
 def words_of(name: str) -> frozenset[str]:

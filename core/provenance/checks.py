@@ -1,19 +1,16 @@
-"""Which values of a call nobody who is trusted has given, and how the model is told.
-
-The words for the user stand in the terminal, which alone knows how to show what others wrote.
-"""
+"""Which values of a call that only reads nobody who is trusted has given, and how that is told."""
 
 import json
 import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 from core.base.frozen import frozen
 from core.base.text import one_line, shorten, with_hidden_shown
 from core.provenance import paths
-from core.provenance.arguments import ArgumentText
+from core.provenance.arguments import ArgumentText, texts_of
 from core.provenance.known import Known
+from core.provenance.origins import folded, place_in
 from core.provenance.urls import (
     Url,
     addresses_in,
@@ -24,10 +21,11 @@ from core.provenance.urls import (
     url_runs,
     urls_in,
 )
+from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
-from core.values import Json, JsonObject
+from core.values import JsonObject
 
-DoubtKind: TypeAlias = Literal["url", "path", "address", "tool", "name"]
+DoubtKind: TypeAlias = Literal["url", "path", "address", "name"]
 
 SHOWN_CHARACTERS: Final = 200
 """How much of a value the model is told; it wrote it itself."""
@@ -38,19 +36,19 @@ DOUBTS_TOLD: Final = 5
 
 @frozen
 class Doubt:
-    """A value, or the call itself ("tool"), that nobody who is trusted has asked for.
+    """A value of a call that only reads, which nobody who is trusted has given.
 
-    `value` is as the plan wrote it, for "tool" the qualified name; `key` is the form in which an
-    answer about it is remembered. `arguments` are those of the whole call.
+    `value` is as the plan wrote it; `key` is the form in which an answer about it is remembered.
+    `argument` is the text that it stands in.
     """
 
     kind: DoubtKind
     value: str
     key: str
-    arguments: JsonObject = field(default_factory=dict[str, Json])
+    argument: ArgumentText
 
 
-_REASONS: Final[dict[DoubtKind, str]] = {
+_REASONS: Final[Mapping[DoubtKind, str]] = {
     "url": "the address {} stands neither in the request, nor in a list of search results, nor on "
     "a page of that site that was read; search for it first, or ask the user to name it in the "
     "request",
@@ -58,46 +56,80 @@ _REASONS: Final[dict[DoubtKind, str]] = {
     "of files has it; list the folder first, or ask the user to name it",
     "address": "the e-mail address {} does not come from the user; answer without it, or ask the "
     "user to name it in the request",
-    "tool": "it may change something, the request does not ask for it, and nobody is there to "
-    "allow it (--approve {} does, or /permissions allow at the prompt); answer without it, or say "
-    "so",
     "name": "the name {} of a tool or server does not come from the user; ask the user to name it "
     "in the request",
 }
 """What is wrong, and what a plan can do otherwise."""
 
+WHY: Final[Mapping[DoubtKind, str]] = {
+    "url": "neither you nor a search or page for your request has named the address {}",
+    "path": "you have not named the path {}",
+    "address": "you have not named the e-mail address {}",
+    "name": "you have not named the tool or server {}",
+}
+"""Why the user is asked about a call that only reads."""
+
+WHY_CHANGES: Final = "it may change something"
+WHY_ALL: Final = "every call waits for your yes (security.approvals: always)"
 
 WORDS_CHARACTERS_MAX: Final = 500
 """How much of what the user says beside a no is told."""
 
 
-def declined(tool: str, doubts: Sequence[Doubt], words: str) -> str:
-    """What the plan is told where the user has said no, with these words or none."""
+def declined(tool: str, named: Iterable[str], words: str) -> str:
+    """What the plan is told where the user has said no to what is named, with words or none."""
     said = json.dumps(one_line(words, WORDS_CHARACTERS_MAX), ensure_ascii=False)
     then = f"the user's own words: {said}" if words else "answer without it"
-    named = " and ".join(dict.fromkeys(map(_named, doubts)))
-    return f"{tool} was not called: the user did not allow {named}; {then}"
+    all_named = " and ".join(dict.fromkeys(named))
+    return f"{tool} was not called: the user did not allow {all_named}; {then}"
 
 
 def refusal(tool: str, doubts: Sequence[Doubt]) -> str:
     """What the plan is told: what was refused, why, and what it can do otherwise."""
-    reasons = dict.fromkeys(_reason(doubt) for doubt in doubts)
+    reasons = dict.fromkeys(_REASONS[doubt.kind].format(_shown(doubt)) for doubt in doubts)
     return f"{tool} was not called: {'; '.join(reasons)}"
 
 
-def _named(doubt: Doubt) -> str:
-    if doubt.kind == "tool":
-        return "this call"
+def refusal_of_change(tool: str, rule: str, why: str) -> str:
+    """The same of a call that needs a yes; `rule` would allow just this one."""
+    return (
+        f"{tool} was not called: {why}, and nobody is there to say yes. This would allow it: "
+        f"--approve {shlex.quote(rule)} (or under security.approve in the profile, or "
+        "/permissions allow at the prompt); answer without it, or say so"
+    )
+
+
+def named(doubt: Doubt) -> str:
+    """A doubtful value, for the model."""
     return f"the {'e-mail address' if doubt.kind == 'address' else doubt.kind} {_shown(doubt)}"
+
+
+def why_asked(doubt: Doubt) -> str:
+    """Why the user is asked."""
+    return WHY[doubt.kind].format(_shown(doubt))
 
 
 def _shown(doubt: Doubt) -> str:
     return one_line(with_hidden_shown(shorten(doubt.value, SHOWN_CHARACTERS)))
 
 
-def _reason(doubt: Doubt) -> str:
-    value = _shown(doubt)
-    return _REASONS[doubt.kind].format(shlex.quote(value) if doubt.kind == "tool" else value)
+def name_doubts(
+    known: Known, tool: ToolSpec, arguments: JsonObject, catalog: ToolCatalog
+) -> list[Doubt]:
+    """Doubts about names of tools and servers, in arguments that are said to be such names."""
+    if not known.is_tainted or not (
+        given := [a for a in texts_of(tool, arguments) if a.names_tools]
+    ):
+        return []
+    names = {
+        name for each in catalog.known for name in (each.qualified_name, each.name, each.server)
+    }
+    words = folded(known.words)
+    return [
+        Doubt("name", name, name, argument)
+        for argument in given
+        if (name := argument.text.strip()) in names and place_in(name, words) is None
+    ]
 
 
 LAYERS_MAX: Final = 3
@@ -130,36 +162,38 @@ class ValueCheck:
     def _layer(self, argument: ArgumentText, text: str) -> tuple[str, list[Doubt]]:
         """What is doubtful in a text as it stands, and the text without its URLs."""
         if text.lstrip()[:5].lower() == "file:":  # a path in other words
-            return "", [*self._path_doubts(text.strip())]
+            return "", self._path_doubts(argument, text.strip())
         rest, found = self._urls(argument, text)
         if self._known.is_tainted:
             found += self._addresses(argument, rest)
             for path in _paths_in(argument, rest):
-                found += self._path_doubts(path)
+                found += self._path_doubts(argument, path)
         return rest, found
 
     def _urls(self, argument: ArgumentText, text: str) -> tuple[str, list[Doubt]]:
         """The URLs that are not known; what is left of the text without its URLs."""
         whole = text.strip()
         if argument.is_url and is_bare_address(whole):
-            return "", self._url_doubts(whole)
+            return "", self._url_doubts(argument, whole)
         if self._is_quotable(argument, whole):
             urls = [*urls_in(text)]
-            return _without(text, urls), [d for url in urls for d in self._quoted_doubts(url)]
+            return _without(text, urls), [
+                d for url in urls for d in self._quoted_doubts(argument, url)
+            ]
         runs = [text[start:end] for start, end in url_runs(text)]
         if runs and whole.startswith(runs[0]) and _may_be_one_url(argument, whole, runs):
             runs = [whole]  # whoever takes the text for one URL takes all of it
-        return _without(text, runs), [d for run in runs for d in self._url_doubts(run)]
+        return _without(text, runs), [d for run in runs for d in self._url_doubts(argument, run)]
 
     def _is_quotable(self, argument: ArgumentText, whole: str) -> bool:
         """Whether the text is one for people, and more than a URL."""
         return argument.is_content and len(whole.split(maxsplit=2)) > 2
 
-    def _url_doubts(self, text: str) -> list[Doubt]:
+    def _url_doubts(self, argument: ArgumentText, text: str) -> list[Doubt]:
         is_trusted, url = self._is_url_trusted(text)
         if not is_trusted and (shorter := trimmed(text)) != text:
             is_trusted, _ = self._is_url_trusted(shorter)
-        return [] if is_trusted else [Doubt("url", text, url.key or text)]
+        return [] if is_trusted else [Doubt("url", text, url.key or text, argument)]
 
     def _is_url_trusted(self, text: str) -> tuple[bool, Url]:
         url = parse_url(text) or _UNPARSED
@@ -168,8 +202,8 @@ class ValueCheck:
         keeps = not url.fragment or self._fragments_stay
         return keeps or self._known.is_fragment_known(text), url
 
-    def _quoted_doubts(self, url: str) -> list[Doubt]:
-        return [] if self._known.quotes(url) else self._url_doubts(url)
+    def _quoted_doubts(self, argument: ArgumentText, url: str) -> list[Doubt]:
+        return [] if self._known.quotes(url) else self._url_doubts(argument, url)
 
     def _addresses(self, argument: ArgumentText, text: str) -> Iterator[Doubt]:
         may_quote = self._is_quotable(argument, text.strip())
@@ -177,14 +211,14 @@ class ValueCheck:
             if self._known.is_address_known(key, written):
                 continue
             if not (may_quote and self._known.quotes(written)):
-                yield Doubt("address", written, key)
+                yield Doubt("address", written, key, argument)
 
-    def _path_doubts(self, path: str) -> list[Doubt]:
+    def _path_doubts(self, argument: ArgumentText, path: str) -> list[Doubt]:
         if not self._known.is_tainted:
             return []
         for form in paths.candidates(path, self._home):
             if form and not self._known.is_path_known(form, self._tool.server):
-                return [Doubt("path", path, form)]
+                return [Doubt("path", path, form, argument)]
         return []
 
 

@@ -2,20 +2,37 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field, replace
-from functools import cached_property
-from typing import Final, Literal, Protocol
+from dataclasses import dataclass, field
+from typing import Final
 
+from core.asking import AskedCall, AskLeave, Leave, LeaveQuestion, ShownValue
 from core.base.frozen import frozen
-from core.provenance import paths
-from core.provenance.arguments import ArgumentText, texts_of
-from core.provenance.asked import Request, is_assent
-from core.provenance.checks import DOUBTS_TOLD, Doubt, ValueCheck, declined, refusal
-from core.provenance.effects import may_change, name_doubts, tool_doubts
+from core.provenance.arguments import (
+    ArgumentText,
+    inner_arguments,
+    is_plain_content,
+    texts_of,
+    values_of,
+    words_of,
+)
+from core.provenance.checks import (
+    DOUBTS_TOLD,
+    WHY_ALL,
+    WHY_CHANGES,
+    Doubt,
+    ValueCheck,
+    declined,
+    name_doubts,
+    named,
+    refusal,
+    refusal_of_change,
+    why_asked,
+)
 from core.provenance.images import without_unknown_images
 from core.provenance.known import Known
-from core.provenance.permissions import Permission, Permissions, permission_for, sufficient
-from core.provenance.urls import addresses_in, parse_url
+from core.provenance.permissions import EACH, SAME_CALL, Permission, Permissions
+from core.provenance.rules import Rule, RuleError, literal, matches, origin_of_url, read_rule
+from core.provenance.urls import parse_url
 from core.run.kept_results import call_key
 from core.tools.catalog import ToolCatalog
 from core.tools.json_schema import measure_value
@@ -26,40 +43,67 @@ QUICK_PARTS: Final = 300
 """Arguments and results of more values, or some 20,000 characters, are looked at in a thread."""
 
 ASKED_CHARACTERS_MAX: Final = 4_000
-"""A longer value can't be checked by eye, and is refused without a question."""
+"""A longer address or path can't be checked by eye, and is refused without a question."""
 
 QUESTIONS_MAX: Final = 10
-"""So often a run asks; further doubts are refused, or a page could wear the user out."""
+"""So often a run asks; further calls are refused, or a page could wear the user out."""
 
+LIKE_CALLS_SECONDS: Final = 0.02
+"""So long a question waits for like calls that the same plan makes beside the one it is about."""
 
-@frozen
-class Leave:
-    """The user's answer to a doubt: for how long a yes holds, and what is said beside a no."""
+LIKE_CALLS_MAX: Final = 50
+"""So many calls stand in one question."""
 
-    holds: Literal["no", "once", "session", "always"]
-    words: str = ""
-
-
-class AskLeave(Protocol):
-    """Puts all doubts about a call to the user, as one question."""
-
-    async def __call__(
-        self, tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]
-    ) -> Leave | None:
-        """Whether the call of `tool` may go on; None where nobody is there to be asked.
-
-        `always` is what is allowed by an answer that holds for longer than this run.
-        """
-        ...
+RULE_CHARACTERS_OFFERED: Final = 1_000
+"""A rule that would be longer is not offered: nobody can check it by eye."""
 
 
 @frozen
 class Provenance:
-    """What a run needs for it: what its session knows, who can be asked, what is allowed."""
+    """What a run needs for it: what its session knows, who can be asked, what is allowed.
+
+    `rules` hold beside the permissions, for this run: those of the workflow that it is.
+    """
 
     known: Known
     ask: AskLeave | None = None
     permissions: Permissions = field(default_factory=Permissions)
+    rules: tuple[Rule, ...] = ()
+
+
+@frozen
+class Refused:
+    """Why a call is not sent, for the plan; `by_person`: the user was asked, and said no."""
+
+    reason: str
+    by_person: bool = False
+
+
+@dataclass(eq=False)
+class _Call:
+    """A call that may not be sent as it is: `needs_leave`, or there are `doubts` about values."""
+
+    tool: ToolSpec
+    arguments: JsonObject
+    needs_leave: bool
+    doubts: Sequence[Doubt]
+    digest: str
+    is_decided: bool = False
+    refused: Refused | None = None
+
+    @property
+    def name(self) -> str:
+        return self.tool.qualified_name
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """What an answer is remembered under."""
+        if self.needs_leave:
+            return (self.name, "call", self.digest)
+        return (self.name, *(f"{doubt.kind} {doubt.key}" for doubt in self.doubts))
+
+    def decide(self, refused: Refused | None) -> None:
+        self.is_decided, self.refused = True, refused
 
 
 class ProvenanceGuard:
@@ -73,43 +117,42 @@ class ProvenanceGuard:
         self._mode = provenance.known.policy.mode
         self._ask = provenance.ask
         self._permissions = provenance.permissions
+        self._rules = provenance.rules
         self._catalog = catalog
-        self._answers: dict[tuple[str, ...], Leave] = {}
+        self._answers: dict[tuple[str, ...], Refused | None] = {}
+        self._questions = 0
         self._asking = asyncio.Lock()
-        self._words = tuple(words)
+        self._waiting: list[_Call] = []
         self.known.begin_run()
-        for text in self._words:
+        for text in words:
             self.known.user_said(text)
-
-    @cached_property
-    def _requests(self) -> list[Request]:
-        """What the user wants now; "yes, do so" speaks of the request before."""
-        is_assenting = is_assent("".join(self._words[-1:]))
-        return [Request(text) for text in self._words[-2 if is_assenting else -1 :]]
 
     def user_said(self, text: str) -> None:
         """Trust what the user has said in this run."""
-        self._requests.append(Request(text))
         self.known.user_said(text)
 
-    async def refusal(self, tool: ToolSpec, arguments: JsonObject) -> str | None:
-        """Why the call may not be sent, for the plan; None if it may.
-
-        The user may be asked meanwhile.
-        """
+    async def refusal(self, tool: ToolSpec, arguments: JsonObject) -> Refused | None:
+        """Why the call may not be sent; None if it may. The user may be asked meanwhile."""
         if self._mode == "off" and self.known.policy.approvals == "never":
             return None
         if measure_value(arguments, QUICK_PARTS) is None:
-            doubts = await asyncio.to_thread(self._doubts, tool, arguments)
+            call = await asyncio.to_thread(self._checked, tool, arguments)
         else:
-            doubts = self._doubts(tool, arguments)
-        if len(doubts) >= DOUBTS_TOLD:
-            return refusal(tool.qualified_name, doubts)
-        return await self._objection(tool, arguments, doubts) if doubts else None
+            call = self._checked(tool, arguments)
+        if call is None:
+            return None
+        self._waiting.append(call)
+        try:
+            async with self._asking:
+                if not call.is_decided:
+                    await self._decide(call)
+        finally:
+            self._waiting.remove(call)
+        return call.refused
 
     async def note(self, tool: ToolSpec, arguments: JsonObject, value: Json) -> None:
         """Learn from what a call gave."""
-        if self._mode == "off" or self.known.policy.is_trusted(tool):
+        if self._mode == "off":
             self.known.add(tool, None)  # borders stand in any case
             return
         if measure_value(value, QUICK_PARTS) is None:
@@ -133,87 +176,208 @@ class ProvenanceGuard:
         parsed = parse_url(url)
         return self._mode == "off" or (parsed is not None and self.known.is_url_known(parsed))
 
-    def _doubts(self, tool: ToolSpec, arguments: JsonObject) -> Sequence[Doubt]:
-        """The first doubts about a call."""
-        policy = self.known.policy
-        texts = [*texts_of(tool, arguments)] if _may_hold_text(tool, arguments) else []
-        if (
-            not texts
-            and policy.approvals != "always"
-            and (tool.read_only or policy.is_trusted(tool))
-        ):
-            return []  # it tells nobody anything, and changes nothing that is asked about
+    def _checked(self, tool: ToolSpec, arguments: JsonObject) -> _Call | None:
+        """The call, if it needs leave or a value of it is doubtful."""
+        needs_leave = self.known.policy.needs_leave(tool)
+        doubts: Sequence[Doubt] = ()
+        if not needs_leave or self.known.policy.approvals == "always":
+            doubts = self._doubts(tool, arguments)
+        if not needs_leave and not doubts:
+            return None
+        digest = call_key(tool, arguments)[1].hex()
+        return _Call(tool, arguments, needs_leave, doubts, digest)
+
+    def _doubts(self, tool: ToolSpec, arguments: JsonObject) -> list[Doubt]:
+        """The first doubtful values of a call."""
+        if self._mode == "off":
+            return []
         found = dict[tuple[str, str], Doubt]()
         check = ValueCheck(self.known, tool)
-        for argument in texts if self._mode != "off" else ():
+        for argument in texts_of(tool, arguments):
             for doubt in check.doubts(argument):
                 found.setdefault((doubt.kind, doubt.key), doubt)
             if len(found) >= DOUBTS_TOLD:
                 return [*found.values()][:DOUBTS_TOLD]
-        has_own_value = not found and any(map(self._is_users, texts))
-        catalog = self._catalog()
-        doubts = tool_doubts(
-            self.known, tool, arguments, catalog, self._requests, has_own_value=has_own_value
+        return [*found.values(), *name_doubts(self.known, tool, arguments, self._catalog())]
+
+    async def _decide(self, call: _Call) -> None:
+        """Decide by an earlier answer, by a rule, or by asking, like calls beside it included."""
+        if call.about in self._answers:
+            return call.decide(self._answers[call.about])
+        if await asyncio.to_thread(self._is_allowed, call):
+            return call.decide(None)
+        is_too_much = len(call.doubts) >= DOUBTS_TOLD or any(
+            len(doubt.value) > ASKED_CHARACTERS_MAX for doubt in call.doubts
         )
-        if self._mode == "off":
-            return doubts
-        doubts += [*found.values(), *name_doubts(self.known, tool, arguments, catalog)]
-        return [replace(doubt, arguments=arguments) for doubt in doubts]
+        may_ask = self._ask is not None and self._mode != "strict"
+        if not may_ask or is_too_much or self._questions >= QUESTIONS_MAX:
+            return call.decide(await asyncio.to_thread(self._refused, call))
+        await asyncio.sleep(LIKE_CALLS_SECONDS)
+        calls = [call, *[each for each in self._waiting if self._is_like(call, each)]]
+        await self._put(calls[:LIKE_CALLS_MAX])
+        return None
 
-    def _is_users(self, argument: ArgumentText) -> bool:
-        """Whether a text is an address, path or the like that stands in the user's words."""
-        text, known = argument.text.strip(), self.known
-        if argument.is_content or not any(map(str.isalpha, text)):
-            return False
-        if argument.is_path:
-            home = known.policy.home
-            return paths.is_named(paths.normal(text, home), known.words, home)
-        if any(known.is_address_known(key, written) for written, key in addresses_in(text)):
+    def _is_like(self, call: _Call, other: _Call) -> bool:
+        """Whether another call may stand in the same question."""
+        return (
+            other is not call
+            and call.needs_leave
+            and other.needs_leave
+            and not other.is_decided
+            and other.name == call.name
+            and other.about not in self._answers
+        )
+
+    async def _put(self, calls: Sequence[_Call]) -> None:
+        """Ask about calls of one tool, and decide each."""
+        rules = await asyncio.to_thread(lambda: [self._rule_for(call) for call in calls])
+        question = await asyncio.to_thread(self._question, calls, rules)
+        answer = None if self._ask is None else await self._ask(question)
+        self._questions += 1
+        if answer is None:
+            for call in calls:
+                call.decide(await asyncio.to_thread(self._refused, call))
+            return
+        for number, call in enumerate(calls):
+            call.decide(None if answer.allows(number) else _declined(call, answer.words))
+            self._answers[call.about] = call.refused
+        await asyncio.to_thread(self._keep, answer, calls, rules)
+
+    def _question(self, calls: Sequence[_Call], rules: Sequence[Rule]) -> LeaveQuestion:
+        first = calls[0]
+        why = dict.fromkeys(map(why_asked, first.doubts))
+        if first.needs_leave:
+            always = self.known.policy.approvals == "always"
+            why = {WHY_ALL if always else WHY_CHANGES: None, **why}
+        shown = dict.fromkeys(map(str, rules))
+        is_short = sum(map(len, shown)) <= RULE_CHARACTERS_OFFERED
+        return LeaveQuestion(
+            tuple(AskedCall(c.name, (*self._shown(c),), c.arguments) for c in calls),
+            tuple(why),
+            tuple(shown) if is_short else (),
+        )
+
+    def _shown(self, call: _Call) -> Iterable[ShownValue]:
+        """The arguments of a call as a person sees them."""
+        origins: dict[str, dict[str, None]] = {}
+        for argument, value in values_of(call.tool, call.arguments):
+            origin = self.known.origin(call.tool, argument, value).words
+            origins.setdefault(argument.argument, {})[origin] = None
+        for name, value in inner_arguments(call.tool, call.arguments).items():
+            yield ShownValue(name, value, "; ".join(origins.get(name, {"no value": None})))
+
+    def _keep(self, answer: Leave, calls: Sequence[_Call], rules: Sequence[Rule]) -> None:
+        """Keep what the answer allows for longer, in the user's own form if there is one."""
+        if answer.holds not in ("session", "always"):
+            return
+        server = self.known.policy.server_keys.get(calls[0].tool.server, "")
+        wanted = [rule for number, rule in enumerate(rules) if answer.allows(number)]
+        if answer.rule:
+            try:
+                wanted = [read_rule(answer.rule)]
+            except RuleError as error:
+                self._permissions.tell(f"allowed once only: {error}")
+                return
+        for rule in dict.fromkeys(wanted):
+            new = Permission(rule, server)
+            self._permissions.allow(new, for_good=answer.holds == "always")
+
+    def _refused(self, call: _Call) -> Refused:
+        """Why a call that nobody has allowed is not sent."""
+        if not call.needs_leave:
+            return Refused(refusal(call.name, call.doubts))
+        always = self.known.policy.approvals == "always"
+        rule = str(self._rule_for(call))
+        short = rule if len(rule) <= RULE_CHARACTERS_OFFERED else f"{call.name}(*)"
+        return Refused(refusal_of_change(call.name, short, WHY_ALL if always else WHY_CHANGES))
+
+    def _is_allowed(self, call: _Call) -> bool:
+        """Whether a rule allows a call; may look at links on the disk."""
+        key = self.known.policy.server_keys.get(call.tool.server, "")
+        kept = () if self._mode == "strict" else self._permissions.rules_for(key)
+        rules = (*self.known.policy.rules, *self._rules, *kept)
+        rules = [rule for rule in rules if rule.tool in (call.name, call.tool.name)]
+        has_leave = not call.needs_leave or any(self._covers(rule, call) for rule in rules)
+        return has_leave and all(
+            any(self._covers_doubt(rule, call, doubt) for rule in rules) for doubt in call.doubts
+        )
+
+    def _covers(self, rule: Rule, call: _Call) -> bool:
+        """Whether one rule allows a call that needs leave."""
+        if rule.is_anything or rule.pattern(SAME_CALL) == call.digest:
             return True
-        return any(mark in text for mark in "@/.#") and len(text) > 2 and text in known.words
+        values = inner_arguments(call.tool, call.arguments)
+        for name, pattern in rule.patterns or ():
+            if name != EACH and (
+                name not in values or not self._matches(call, pattern, name, values[name])
+            ):
+                return False
+        if (each := rule.pattern(EACH)) is not None:
+            return all(
+                self._matches(call, each, a.name, value) for a, value in self._plain_values(call)
+            )
+        if not self.known.is_tainted or self._mode == "off":
+            return True
+        is_bare = rule.patterns is None
+        doubts = self._place_doubts(call, in_texts_alone=is_bare)
+        if any(rule.pattern(doubt.argument.argument) is None for doubt in doubts):
+            return False
+        return not is_bare or all(
+            self.known.origin(call.tool, argument, value).is_users
+            for argument, value in self._plain_values(call)
+        )
 
-    async def _objection(
-        self, tool: ToolSpec, arguments: JsonObject, doubts: Sequence[Doubt]
-    ) -> str | None:
-        """Why a doubted call may not be sent; None if the user allows it, or has done so.
+    def _place_doubts(self, call: _Call, *, in_texts_alone: bool) -> Iterable[Doubt]:
+        """Doubts about addresses and paths in a call that changes something.
 
-        A call is asked about once, and a doubt once a run. For a tool that may change something,
-        an answer covers a call with the same arguments. What was allowed before holds where
-        nobody can be asked, too, but not where the policy is strict.
+        In a text for people, about web addresses alone: who shows it may load them.
         """
-        name, policy = tool.qualified_name, self.known.policy
-        if self._mode == "strict":
-            return refusal(name, doubts)
-        changes = may_change(tool, self._catalog())
-        digest = (await asyncio.to_thread(_digest, tool, arguments),) if changes else ()
-        asked: dict[tuple[str, ...], tuple[Doubt, Permission]] = {}
-        async with self._asking:
-            for doubt in doubts:
-                about = (name, doubt.kind, doubt.key, *digest)
-                if (known := self._answers.get(about)) is not None:
-                    if known.holds == "no":
-                        return declined(name, [doubt], known.words)
-                    continue
-                always = await asyncio.to_thread(
-                    permission_for, tool, arguments, doubt, policy, changes=changes
-                )
-                if not await asyncio.to_thread(self._permissions.cover, sufficient(always, doubt)):
-                    asked[about] = (doubt, always)
-            if not asked:
-                return None
-            open_doubts = [doubt for doubt, _ in asked.values()]
-            meant = [*dict.fromkeys(always for _, always in asked.values())]
-            is_too_much = any(len(doubt.value) > ASKED_CHARACTERS_MAX for doubt in open_doubts)
-            if self._ask is None or is_too_much or len(self._answers) >= QUESTIONS_MAX:
-                return refusal(name, open_doubts)
-            answer = await self._ask(name, open_doubts, meant)
-            if answer is None:
-                return refusal(name, open_doubts)
-            self._answers.update(dict.fromkeys(asked, answer))
-            for each in meant if answer.holds in ("session", "always") else ():
-                for_good = answer.holds == "always"
-                await asyncio.to_thread(self._permissions.allow, each, arguments, for_good=for_good)
-        return declined(name, open_doubts, answer.words) if answer.holds == "no" else None
+        check = ValueCheck(self.known, call.tool)
+        places = {argument for argument, _ in self._plain_values(call)}
+        for argument in texts_of(call.tool, call.arguments):
+            for doubt in check.doubts(argument):
+                is_place = argument in places
+                if not (is_place and in_texts_alone) and (is_place or doubt.kind == "url"):
+                    yield doubt
+
+    def _plain_values(self, call: _Call) -> Iterable[tuple[ArgumentText, Json]]:
+        """The values of a call that are no text of a letter, a note or a file."""
+        content = self.known.policy.said_of(call.tool).content
+        return (
+            (argument, value)
+            for argument, value in values_of(call.tool, call.arguments)
+            if not is_plain_content(call.tool, argument, value, content)
+        )
+
+    def _matches(self, call: _Call, pattern: str, name: str, value: Json) -> bool:
+        argument = ArgumentText(words_of(name), "", argument=name, name=name)
+        return matches(pattern, argument, value, self.known.policy.around(call.tool))
+
+    def _covers_doubt(self, rule: Rule, call: _Call, doubt: Doubt) -> bool:
+        """Whether a rule allows a doubtful value: it fits the value, or the whole argument."""
+        if rule.is_anything:
+            return True
+        name = doubt.argument.argument
+        pattern = rule.pattern(name) or rule.pattern(EACH)
+        if pattern is None:
+            return False
+        whole = inner_arguments(call.tool, call.arguments).get(name)
+        return any(self._matches(call, pattern, name, value) for value in (doubt.value, whole))
+
+    def _rule_for(self, call: _Call) -> Rule:
+        """The narrowest rule that allows a call: its values as they are, its texts aside."""
+        values = inner_arguments(call.tool, call.arguments)
+        if call.needs_leave:
+            plain = {argument.argument for argument, _ in self._plain_values(call)}
+            patterns = {name: literal(value) for name, value in values.items() if name in plain}
+        else:
+            patterns = {
+                doubt.argument.argument: origin_of_url(doubt.value)
+                if doubt.kind == "url"
+                else literal(doubt.value)
+                for doubt in call.doubts
+            }
+        return Rule(call.name, tuple(patterns.items()) or None)
 
 
 def guard_of(
@@ -223,15 +387,6 @@ def guard_of(
     return None if provenance is None else ProvenanceGuard(provenance, catalog, words)
 
 
-def _may_hold_text(tool: ToolSpec, arguments: JsonObject) -> bool:
-    """Whether there is more than numbers under plain names, so that what they are for matters."""
-    wrapper = tool.wrapper
-    inner = arguments[wrapper] if wrapper is not None and {*arguments} == {wrapper} else arguments
-    return not isinstance(inner, dict) or any(
-        isinstance(value, str | list | dict) or not name.isidentifier()
-        for name, value in inner.items()
-    )
-
-
-def _digest(tool: ToolSpec, arguments: JsonObject) -> str:
-    return call_key(tool, arguments)[1].hex()
+def _declined(call: _Call, words: str) -> Refused:
+    what = ["this call"] if call.needs_leave else map(named, call.doubts)
+    return Refused(declined(call.name, what, words), by_person=True)

@@ -11,15 +11,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from config.schema import LISTING_TOOLS, AgentProfile
+from config.schema import LISTING_TOOLS, AgentProfile, ToolSection
 from config.server_list import is_documents_server, is_math_server
 from config.servers import ServerSpec
 from config.settings import Places
+from core.asking import ORIGINS
 from core.base.frozen import frozen
 from core.base.json_text import texts_in
-from core.base.text import lazy_pattern
+from core.base.text import lazy_pattern, shorten
+from core.errors import UsageError
 from core.provenance import paths
-from core.provenance.arguments import texts_of
+from core.provenance.arguments import ArgumentText, texts_of
+from core.provenance.effects import may_change
+from core.provenance.origins import folded, place_in
+from core.provenance.rules import Around, Rule, RuleError, plain_addresses, read_rule
 from core.provenance.urls import (
     Url,
     addresses_in,
@@ -39,7 +44,9 @@ Mode: TypeAlias = Literal["strict", "ask", "off", "auto"]
 """Refuse; ask the user where somebody is there, else refuse (`ask`, `auto`); let pass."""
 
 Approvals: TypeAlias = Literal["never", "changing", "always"]
-"""Which calls the user must allow: none; what may change something and was not asked for; all."""
+"""Which calls need a yes: none; those that may change something; all."""
+
+_NOTHING_SAID: Final = ToolSection()
 
 SOURCES_OF_DOCUMENTS: Final = "search_stored_documents"
 """The tool of the documents server whose results name files in marks of their own."""
@@ -56,9 +63,10 @@ class ProvenancePolicy:
     themselves, over plain HTTP. `folders` are absolute paths that any tool may be given, and
     `texts` by server id what its entry in the configuration holds: arguments, folder, URL.
     `relative_to` by server id are the folders that its relative paths lie in, and which it
-    never leaves. `server_keys` by server id tell what each is, so that what was allowed to one is
-    not allowed to another that gets its id. `home` is what `~` stands for. `approved` are names
-    of tools, `server.tool` or the tool's own, that may be called without a question.
+    never leaves. `runs_in` by server id is the folder of its process. `server_keys` by server id
+    tell what each is, so that what was allowed to one is not allowed to another that gets its id.
+    `home` is what `~` stands for. `rules` are what the profile and the command line allow, and
+    `tools` what the profile says of tools, by patterns of their names.
     """
 
     mode: Mode = "auto"
@@ -73,11 +81,25 @@ class ProvenancePolicy:
     server_keys: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     home: str = ""
     approvals: Approvals = "changing"
-    approved: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    tools: Mapping[str, ToolSection] = field(default_factory=lambda: MappingProxyType({}))
+    runs_in: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
-    def is_approved(self, tool: ToolSpec) -> bool:
-        """Whether the user has allowed all calls of the tool beforehand."""
-        return tool.qualified_name in self.approved or tool.name in self.approved
+    def said_of(self, tool: ToolSpec) -> ToolSection:
+        """What the profile says of a tool: its first pattern that fits."""
+        fitting = (said for name, said in self.tools.items() if matches(tool, (name,)))
+        return next(fitting, _NOTHING_SAID)
+
+    def needs_leave(self, tool: ToolSpec) -> bool:
+        """Whether a call of it needs a yes."""
+        if self.approvals != "changing":
+            return self.approvals == "always"
+        reads = self.said_of(tool).reads
+        return not self.is_trusted(tool) and (may_change(tool) if reads is None else not reads)
+
+    def around(self, tool: ToolSpec) -> Around:
+        """Where the paths of the tool's calls begin."""
+        return Around(self.runs_in.get(tool.server, ""), self.home)
 
     def is_trusted(self, tool: ToolSpec) -> bool:
         """Whether what the tool gives is nobody's text."""
@@ -88,12 +110,15 @@ def provenance_policy(
     profile: AgentProfile,
     specs: Iterable[ServerSpec],
     places: Places,
-    approved: Iterable[str] = (),
+    approve: Iterable[str] = (),
 ) -> ProvenancePolicy:
-    """The rules for these servers, with absolute paths; `approved` are tools that need no yes.
+    """The rules for these servers, with absolute paths; `approve` are rules beside the profile's.
 
     A server's arguments, URL and folder are named by the configuration, for that server; its
     folder only where the entry gives one, for by default it is the checkout.
+
+    Raises:
+        UsageError: one of `approve`, or of the profile's, is no rule.
     """
     specs = tuple(specs)
     folders = tuple(str(places.home / folder) for folder in profile.documents.folders)
@@ -111,8 +136,17 @@ def provenance_policy(
         server_keys={spec.id: spec.key for spec in specs},
         home=_home_folder(),
         approvals=profile.security.approvals,
-        approved=tuple(approved),
+        rules=_rules(profile.security.approve, approve),
+        tools=profile.security.tools,
+        runs_in={spec.id: str(spec.runs_in or spec.folder) for spec in specs if spec.command},
     )
+
+
+def _rules(of_profile: Iterable[str], named: Iterable[str]) -> tuple[Rule, ...]:
+    try:
+        return tuple(map(read_rule, (*of_profile, *named)))
+    except RuleError as error:
+        raise UsageError(str(error)) from None
 
 
 def _texts(spec: ServerSpec, root: Path) -> Iterable[str]:
@@ -171,6 +205,22 @@ _LISTED = lazy_pattern(
 )
 
 
+@frozen
+class Origin:
+    """Where a value comes from, in words; `is_users`: only the user can have given it."""
+
+    words: str
+    is_users: bool
+
+
+@frozen
+class _Result:
+    text: str
+    source: str
+    is_yours: bool
+    is_computed: bool
+
+
 class Known:
     """Grows with a session; `core.provenance.guard` asks it."""
 
@@ -181,9 +231,10 @@ class Known:
         self._words: deque[str] = deque()
         self._plan = ""
         self._urls: set[str] = set()
+        self._own_urls: set[str] = set()
         self._hosts: set[str] = set()
         self._addresses: set[str] = set()
-        self._quotable: deque[str] = deque()
+        self._results: deque[_Result] = deque()
         self._listed: dict[str, set[str]] = {}
         self._unread = deque(text for texts in policy.texts.values() for text in texts)
         self._reading = threading.Lock()
@@ -203,8 +254,9 @@ class Known:
             other.is_tainted = self.is_tainted
             other._words = self._words.copy()
             other._urls, other._hosts = set(self._urls), set(self._hosts)
+            other._own_urls = set(self._own_urls)
             other._addresses = set(self._addresses)
-            other._quotable = self._quotable.copy()
+            other._results = self._results.copy()
             other._listed = {server: set(names) for server, names in self._listed.items()}
             other._unread = self._unread.copy()
         return other
@@ -216,9 +268,9 @@ class Known:
             self._urls |= fork._urls
         for server, names in fork._listed.items():
             self._listed.setdefault(server, set()).update(names)
-        known = {id(text) for text in self._quotable}
-        self._quotable.extend(text for text in fork._quotable if id(text) not in known)
-        _drop_oldest(self._quotable, QUOTED_CHARACTERS_MAX)
+        known = {id(each) for each in self._results}
+        self._results.extend(each for each in fork._results if id(each) not in known)
+        self._drop_oldest_results()
 
     @property
     def words(self) -> str:
@@ -245,14 +297,12 @@ class Known:
         self.is_tainted = True
         if len(self._urls) < KEYS_MAX:
             self._urls.update(links_in_list(text))
-        self._quotable.append(text[:QUOTED_CHARACTERS_MAX])
-        _drop_oldest(self._quotable, QUOTED_CHARACTERS_MAX)
+        self._keep_result(text, "what you handed over")
 
     def reminded(self, text: str) -> None:
         """Take a text that earlier sessions left: it may be a page's, and opens no link."""
         self.is_tainted = True
-        self._quotable.append(text[:QUOTED_CHARACTERS_MAX])
-        _drop_oldest(self._quotable, QUOTED_CHARACTERS_MAX)
+        self._keep_result(text, "an earlier answer")
 
     def recall(self, items: Iterable[MemoryItem]) -> None:
         """Be careful from the start in a session that read untrusted text in another process."""
@@ -279,7 +329,7 @@ class Known:
 
     def is_fragment_known(self, url: str) -> bool:
         """Whether a URL stands with its fragment in a trusted text, or one that was read."""
-        return any(url in text for text in (*self._words, *self._quotable))
+        return any(url in text for text in self._words) or self.quotes(url)
 
     def is_address_known(self, key: str, written: str) -> bool:
         """Whether an e-mail address is trusted."""
@@ -302,7 +352,7 @@ class Known:
 
     def quotes(self, text: str) -> bool:
         """Whether a text stands word for word in a result."""
-        return any(text in result for result in self._quotable)
+        return any(text in result.text for result in self._results)
 
     def learn(self, tool: ToolSpec, arguments: JsonObject, value: Json) -> "Learnt":
         """What a result adds; takes long for long ones, and changes nothing yet."""
@@ -313,18 +363,84 @@ class Known:
         for page in _pages(tool, arguments):
             urls.update(links_on_page(text, page))
         names = set(self._names(tool, arguments, text)) - {"", ".", "..", "/", "~"}
-        return Learnt(text, urls, names)
+        return Learnt(text, urls, names, _source(tool, arguments))
 
     def add(self, tool: ToolSpec, learnt: "Learnt | None") -> None:
         """Take over what a result adds, None of a call that failed; from now on, be careful."""
-        self.is_tainted = self.is_tainted or not self.policy.is_trusted(tool)
+        is_harmless = self.policy.is_trusted(tool) or (
+            learnt is not None and self.policy.said_of(tool).yours
+        )
+        self.is_tainted = self.is_tainted or not is_harmless
         if learnt is None:
             return
         if len(self._urls) < KEYS_MAX:
             self._urls |= learnt.urls
         self._listed.setdefault(tool.server, set()).update(learnt.names)
-        self._quotable.append(learnt.text[:QUOTED_CHARACTERS_MAX])
-        _drop_oldest(self._quotable, QUOTED_CHARACTERS_MAX)
+        is_yours = self.policy.said_of(tool).yours
+        self._keep_result(
+            learnt.text, learnt.source, is_yours=is_yours, is_computed=self.policy.is_trusted(tool)
+        )
+        if is_yours:
+            self._unread.append(learnt.text[-WORDS_CHARACTERS_MAX:])
+
+    def _keep_result(
+        self, text: str, source: str, *, is_yours: bool = False, is_computed: bool = False
+    ) -> None:
+        self._results.append(_Result(text[:QUOTED_CHARACTERS_MAX], source, is_yours, is_computed))
+        self._drop_oldest_results()
+
+    def _drop_oldest_results(self) -> None:
+        while len(self._results) > 1 and (
+            sum(len(each.text) for each in self._results) > QUOTED_CHARACTERS_MAX
+        ):
+            self._results.popleft()
+
+    def origin(self, tool: ToolSpec, argument: ArgumentText, value: Json) -> Origin:
+        """Where a value of a call comes from, by matching; may take long for long texts."""
+        if value in (None, "") or value == _default(tool, argument):
+            return Origin(ORIGINS["none"], is_users=True)
+        if self._is_users(tool, argument, value):
+            return Origin(ORIGINS["words"], is_users=True)
+        if any(place_in(value, folded(t)) is not None for t in self._configured(tool)):
+            return Origin(ORIGINS["profile"], is_users=True)
+        if self._plan and place_in(value, folded(self._plan)) is not None:
+            return Origin(ORIGINS["plan"], is_users=True)
+        for result in reversed(self._results):
+            at = place_in(value, folded(result.text))
+            if at is not None and result.is_computed:
+                return Origin(f"{ORIGINS['computed']} ({result.source})", is_users=False)
+            if at is not None:
+                line = folded(result.text).count("\n", 0, at) + 1
+                return Origin(f"line {line:,} of {result.source}", is_users=result.is_yours)
+        return Origin(ORIGINS["unknown"], is_users=False)
+
+    def _configured(self, tool: ToolSpec) -> Iterable[str]:
+        return (*self.policy.texts.get(tool.server, ()), *self.policy.folders)
+
+    def _is_users(self, tool: ToolSpec, argument: ArgumentText, value: Json) -> bool:
+        """Whether a value stands in the user's words, in whatever form."""
+        words = folded(self.words)
+        if place_in(value, words) is not None:
+            return True
+        if not isinstance(value, str):
+            return False
+        self._read_trusted()
+        if (url := parse_url(value)) is not None and ("://" in value or argument.is_url):
+            return url.key in self._own_urls and not url.fragment
+        if addresses := plain_addresses(value):
+            return self._addresses.issuperset(addresses)
+        return (argument.is_path or argument.is_place) and any(
+            place_in(form, words) is not None or self._is_joined(form)
+            for form in paths.forms(value, self.policy.home, self.policy.around(tool).folder)
+        )
+
+    def _is_joined(self, path: str) -> bool:
+        """Whether the user has named the folder of a path, and a name in it."""
+        folder, _, name = path.rpartition("/")
+        return bool(folder and name) and all(
+            any(paths.is_named(part, text, self.policy.home) for text in self._words)
+            for part in (folder, name)
+        )
 
     def _names(self, tool: ToolSpec, arguments: JsonObject, text: str) -> Iterator[str]:
         """The files that a result names, if naming files is what the tool is for."""
@@ -360,6 +476,7 @@ class Known:
         runs = (text[start:end] for start, end in url_runs(text))
         for url in (*urls_in(text), *runs, *hosts_named(text)):
             self._urls.update(known_keys(url))
+            self._own_urls.update(known_keys(url))
             if (parsed := parse_url(url)) is not None:
                 self._hosts.add(parsed.host)
         self._addresses.update(key for _, key in addresses_in(text))
@@ -367,11 +484,36 @@ class Known:
 
 @frozen
 class Learnt:
-    """What one result adds: its text, links that may be followed, files that it names."""
+    """What one result adds: its text, links that may be followed, files that it names.
+
+    `source` says for people what the text is.
+    """
 
     text: str
     urls: set[str]
     names: set[str]
+    source: str = ""
+
+
+def _default(tool: ToolSpec, argument: ArgumentText) -> Json:
+    """What the schema says that an argument is where it is left out; None: it says nothing."""
+    schemas = (p.schema for p in tool.parameters if p.name == argument.name == argument.argument)
+    return next((schema.get("default") for schema in schemas), None)
+
+
+def _source(tool: ToolSpec, arguments: JsonObject) -> str:
+    """What a result is, for people: the page or the file that was read, else whose result."""
+    if pages := _pages(tool, arguments):
+        return f"the page {shorten(pages[0], SOURCE_CHARACTERS_MAX)}"
+    for argument in texts_of(tool, arguments):
+        if argument.is_path and argument.text.strip():
+            name = paths.normal(argument.text).rpartition("/")[2]
+            return shorten(name or argument.text, SOURCE_CHARACTERS_MAX)
+    return f"what {tool.qualified_name} gave"
+
+
+SOURCE_CHARACTERS_MAX: Final = 120
+"""How much of an address or a file's name is told of where a value comes from."""
 
 
 def _pages(tool: ToolSpec, arguments: JsonObject) -> list[str]:

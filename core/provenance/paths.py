@@ -119,6 +119,17 @@ def is_named(path: str, text: str, home: str = "") -> bool:
     return False
 
 
+def forms(path: str, home: str, folder: str) -> Iterator[str]:
+    """A path from the root, from the home folder, and from the `folder` that calls begin in."""
+    plain = normal(path, home)
+    if folder and not plain.startswith("/"):
+        yield plain
+        plain = joined(folder, plain, home)
+    yield from _forms(plain, home)
+    if folder and plain.startswith(f"{folder.rstrip('/')}/"):
+        yield plain[len(folder.rstrip("/")) + 1 :]
+
+
 def _forms(path: str, home: str) -> Iterator[str]:
     """The ways in which people write a path."""
     yield path

@@ -152,10 +152,10 @@ class RunCalls:
         Raises:
             CallRefused: it refuses the call.
         """
-        reason = None if self._guard is None else await self._guard.refusal(tool, arguments)
-        if reason is not None:
-            await self._refuse(tool, arguments, reason, emit)
-            raise CallRefused(reason)
+        refused = None if self._guard is None else await self._guard.refusal(tool, arguments)
+        if refused is not None:
+            await self._refuse(tool, arguments, refused.reason, emit)
+            raise CallRefused(refused.reason)
 
     async def _pay(self, tool: ToolSpec, arguments: JsonObject, emit: Emit) -> None:
         """Count the call, if it may be sent.

@@ -13,6 +13,7 @@ from typing import Final, TextIO
 from config.schema import NotifyMode
 from config.servers import ServerSpec
 from config.settings import Places
+from core.asking import AskLeave, Leave, LeaveQuestion
 from core.base.frozen import frozen
 from core.base.redaction import Redactor
 from core.base.text import listed
@@ -23,10 +24,7 @@ from core.dispatch.tool_pins import ToolPins
 from core.events import ServerLogged
 from core.mcp.hooks import Question, Reply
 from core.process.server import SpawnedServer
-from core.provenance.checks import Doubt
-from core.provenance.guard import AskLeave, Leave
 from core.provenance.known import ProvenancePolicy
-from core.provenance.permissions import Permission
 from core.session import MultiMCP
 from modules.cli.surroundings import Surroundings
 from modules.planning.guidance.guide import Guide
@@ -34,7 +32,6 @@ from modules.planning.guidance.project import GuidanceText
 from modules.terminal.asking.dialogue import Dialogue, HeldStream
 from modules.terminal.asking.file_changes import FileChange, file_change
 from modules.terminal.asking.questions import Questions, unanswered
-from modules.terminal.asking.quoting import call_arguments
 from modules.terminal.display.pictures import Pictures
 from modules.terminal.display.terminals import notification
 from modules.terminal.progress import Progress
@@ -221,20 +218,16 @@ def asking_leave(
     if questions is None:
         return None
 
-    def shown(tool: str, doubts: Sequence[Doubt]) -> tuple[list[Doubt], FileChange | None]:
-        change = file_change(tool, call_arguments(doubts[0]), policy())
-        arguments = redactor.object(doubts[0].arguments)
-        harmless = [
-            replace(doubt, value=redactor.text(doubt.value), arguments=arguments)
-            for doubt in doubts
-        ]
-        return harmless, change and change.redacted(redactor)
+    def shown(question: LeaveQuestion) -> tuple[LeaveQuestion, FileChange | None]:
+        arguments = {each.name: each.value for each in question.calls[0].values}
+        is_one = len(question.calls) == 1
+        change = file_change(question.tool, arguments, policy()) if is_one else None
+        return question.redacted(redactor), change and change.redacted(redactor)
 
-    async def ask(tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]) -> Leave | None:
-        harmless, change = await asyncio.to_thread(shown, tool, doubts)
-        meant = [replace(each, shown=redactor.text(each.shown)) for each in always]
+    async def ask(question: LeaveQuestion) -> Leave | None:
+        harmless, change = await asyncio.to_thread(shown, question)
         with while_asking():
-            return await questions.allow(tool, harmless, meant, change)
+            return await questions.allow(harmless, change)
 
     return ask
 

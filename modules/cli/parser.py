@@ -12,6 +12,7 @@ from config.schema import GraphMode
 from core.base.frozen import frozen
 from core.base.text import NEAR_SHOWN, lazy_pattern, near_names
 from core.errors import ExitCode
+from core.provenance.rules import RuleError, read_rule
 from modules.cli.surroundings import Options, Run
 
 END_OF_OPTIONS = "--"
@@ -268,14 +269,15 @@ def add_source_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_approve_option(parser: argparse.ArgumentParser) -> None:
-    """`--approve TOOL`, for requests and plans."""
+    """`--approve RULE`, for requests and plans."""
     parser.add_argument(
         "--approve",
-        metavar="TOOL",
+        metavar="RULE",
         action="append",
         default=[],
-        type=_tool_name,
-        help="let plans call this tool (server.tool) without asking; may be given again",
+        type=_rule,
+        help="let plans call a tool without asking: server.tool, server.tool(argument=pattern), "
+        "or server.tool(*) with anything; may be given again",
     )
 
 
@@ -366,9 +368,8 @@ def whole_number(least: int, most: int, what: str = "") -> Callable[[str], int]:
     return read
 
 
-def _tool_name(text: str) -> str:
-    if not text.strip() or "," in text or any(map(str.isspace, text.strip())):
-        raise argparse.ArgumentTypeError(
-            "one tool, such as files.write_file; give it again for more"
-        )
-    return text
+def _rule(text: str) -> str:
+    try:
+        return str(read_rule(text))
+    except RuleError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import field, replace
 from typing import Final, Literal, TypeAlias
 
+from core.asking import YES, Leave, LeaveQuestion
 from core.base.frozen import frozen
 from core.base.json_text import json_start
 from core.base.redaction import Redactor
@@ -20,13 +21,9 @@ from core.dispatch.hooks import DispatcherHooks, RunQuestions, ToolChange
 from core.errors import UsageError
 from core.mcp.form import FormError, read_form
 from core.mcp.hooks import Question, Reply
-from core.provenance.checks import Doubt
-from core.provenance.guard import Leave
-from core.provenance.permissions import Permission
 from core.run.execution import current_step
 from core.values import Json, JsonObject
 from modules.team.needs import Wanted
-from modules.terminal.asking.quoting import WHY, call_arguments
 
 QuestionKind: TypeAlias = Literal["question", "form", "visit", "approval", "changed_tools", "part"]
 """A plan's own; a form or a page of a server; leave for a call; tools that changed; a part's."""
@@ -197,34 +194,42 @@ class PersonQuestions:
         answer = await self._put(PersonQuestion(_new_id(), "changed_tools", text, detail, options))
         return answer is not None and answer.text == "yes"
 
-    async def allow(
-        self, tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]
-    ) -> Leave | None:
-        """The answer to the doubts about a call (`core.provenance.guard.AskLeave`)."""
-        arguments = self._redactor.object(call_arguments(doubts[0]))
-        detail = json_start(arguments, DETAIL_CHARACTERS_MAX + 1)
+    async def allow(self, question: LeaveQuestion) -> Leave | None:
+        """The answer to a question for leave (`core.asking.AskLeave`)."""
+        question = question.redacted(self._redactor)
+        told: list[Json] = [
+            {each.name: {"value": each.value, "from": each.origin} for each in call.values}
+            for call in question.calls
+        ]
+        detail = json_start(told if len(told) > 1 else told[0], DETAIL_CHARACTERS_MAX + 1)
         if len(detail) > DETAIL_CHARACTERS_MAX:
             return None
-        why = dict.fromkeys(
-            WHY[each.kind] + (f": {each.value}" if each.kind != "tool" else "") for each in doubts
-        )
-        meant = ", ".join(dict.fromkeys(each.shown or "any arguments" for each in always))
-        options = {
-            "once": "yes, once",
-            "session": f"yes, in this conversation, for {shorten(meant, 200)}",
-            "always": f"yes, always, for {shorten(meant, 200)}",
-            "no": "no",
-        }
-        text = f"may the plan call {tool}? You are asked because {'; '.join(why)}"
+        meant = shorten(", ".join(question.rules), 500)
+        options = {"once": "yes, once"}
+        if question.rules:
+            options["session"] = f"yes, in this conversation, for {meant}"
+            options["always"] = f"yes, always, for {meant}"
+        options["no"] = "no"
+        number = len(question.calls)
+        times = f" {number} times" if number > 1 else ""
+        why = "; ".join(question.why)
+        text = f"may the plan call {question.tool}{times}? You are asked because {why}"
         answer = await self._put(
             PersonQuestion(
-                _new_id(), "approval", text, detail, options, tool=tool, step=current_step()
+                _new_id(),
+                "approval",
+                text,
+                detail,
+                options,
+                tool=question.tool,
+                step=current_step(),
             )
         )
         if answer is None:
             return None
-        holds = HOLDS.get(answer.text, "no")
-        return Leave(holds, "" if answer.text in HOLDS else answer.text)
+        said = answer.text.strip()
+        holds = "once" if said.lower() in YES else HOLDS.get(said, "no")
+        return Leave(holds, "" if holds != "no" or said in HOLDS else said)
 
     async def ask_back(self, question: str) -> str | None:
         """The answer to a plan's question (`core.ports.AskUser`)."""

@@ -10,15 +10,13 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from core.asking import AskLeave, Leave, LeaveQuestion
 from core.base.clock import Clock
 from core.base.frozen import frozen
 from core.base.memory.exchanges import LEFT, UNDONE, DatedExchange, dated_exchanges
 from core.base.redaction import Redactor
 from core.base.text import one_line
 from core.errors import StorageError
-from core.provenance.checks import Doubt
-from core.provenance.guard import AskLeave, Leave
-from core.provenance.permissions import Permission
 from core.turn import SANDBOX_STEP, USAGE, Exchange, MemoryItem, Usage
 from core.values import JsonObject
 
@@ -107,16 +105,14 @@ def leave_kept(
     `clock` gives Unix seconds. An answer that can't be kept holds all the same.
     """
 
-    async def asking(
-        tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]
-    ) -> Leave | None:
-        if (answer := await ask(tool, doubts, always)) is None:
+    async def asking(question: LeaveQuestion) -> Leave | None:
+        if (answer := await ask(question)) is None:
             return None
         said = {
-            "values": "; ".join(doubt.value for doubt in doubts if doubt.kind != "tool"),
-            "for": "; ".join(permission.shown for permission in always),
+            "for": answer.rule or "; ".join(question.rules),
             "words": answer.words,
         }
+        tool = question.tool
         told: JsonObject = {"tool": tool, "holds": answer.holds}
         for name, text in said.items():
             told[name] = one_line(redactor.text(text), LEAVE_CHARACTERS_MAX)

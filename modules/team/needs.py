@@ -9,11 +9,11 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
+from core.asking import YES
 from core.base.clock import Clock
 from core.base.frozen import frozen
 from core.base.text import seconds_text
 from core.events import Emit, MessageSent, Notice
-from core.provenance.asked import is_assent
 from core.team.bus import COORDINATOR
 from core.team.graph import INPUT, Subtask
 from core.team.messages import Message, MessageKind
@@ -153,7 +153,7 @@ class Needs:
 def _settled(subtask: Subtask, text: str, *, is_users: bool) -> Given | Refused:
     if subtask.needs == "input":
         return Given(text, is_users)
-    if is_assent(text):
+    if text.strip().lower() in YES:
         return Given("", is_users)
     who = "the user" if is_users else "its default"
     words = f": {text}" if text.lower() not in ("", "n", "no") else ""

@@ -236,12 +236,12 @@ class Team:
         if role.has_all_tools and not subtask.tools and not harmless:
             return self._tools
         found = self.tools_for(role, subtask)
-        names = [t.qualified_name for t in found if not harmless or not self._may_change(t)]
+        names = [t.qualified_name for t in found if not harmless or not may_change(t)]
         return ChosenTools(self._tools, names)
 
     def changes_something(self, subtask: Subtask) -> bool:
         """Whether the subtask lists a tool that may change something."""
-        return bool(subtask.tools) and any(map(self._may_change, self._listed(subtask)))
+        return bool(subtask.tools) and any(map(may_change, self._listed(subtask)))
 
     def tool_characters(self, role: Role, subtask: Subtask) -> int:
         """What the role's tools take in a prompt."""
@@ -261,9 +261,6 @@ class Team:
     @property
     def _catalog(self) -> ToolCatalog:
         return self._tools.catalog
-
-    def _may_change(self, tool: ToolSpec) -> bool:
-        return may_change(tool, self._catalog)
 
     def _listed(self, subtask: Subtask) -> Sequence[ToolSpec]:
         """The tools that a subtask may use, whoever does it."""

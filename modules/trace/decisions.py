@@ -200,7 +200,7 @@ class _Reading:
     def _leave(self, item: MemoryItem, leave: JsonObject) -> None:
         tool, holds = _text(leave.get("tool")), _text(leave.get("holds"))
         what = f"did not allow {tool}" if holds == "no" else f"allowed {tool} ({holds})"
-        values = _text(leave.get("values"))
+        values = _text(leave.get("values"))  # of a version before 2026-11-28
         why = _text(leave.get("words")) or (f"it was asked about {values}" if values else "")
         self._add("approval", item, "the user", what, why, (), (("for", _text(leave.get("for"))),))
 

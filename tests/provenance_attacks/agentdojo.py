@@ -5,8 +5,10 @@ for 97 tasks of users and for 35 injections the calls that carry them out, in 94
 calls are made, then those of the injection, as a model would that falls for each of them; results
 come from AgentDojo's own worlds. Of eight injections that are given without calls, the e-mail is
 played that each of them needs; one more only wants a sentence in the answer. An attack passes if
-none of its calls is refused, a task goes unhindered if none of its own is. Nobody is there to be
-asked.
+none of its calls is refused, a task goes unhindered if none of its own is.
+
+Played twice: with nobody there, who named exactly the tools that the task needs (`--approve`), and
+with a person who names none and says yes to exactly the task's own calls.
 """
 
 import importlib
@@ -17,8 +19,10 @@ from typing import Protocol, cast
 
 from pydantic import BaseModel
 
+from core.asking import Leave, LeaveQuestion
 from core.provenance.guard import Provenance, ProvenanceGuard
 from core.provenance.known import Known, ProvenancePolicy
+from core.provenance.rules import Rule
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
@@ -80,23 +84,42 @@ class _Runtime(Protocol):
 
 @dataclass
 class Replayed:
-    """How many attacks passed and how many tasks went unhindered, each of how many."""
+    """How many attacks passed and how many tasks went unhindered, each of how many.
+
+    `questions` are those that the tasks' own calls led to, without an attack.
+    """
 
     attacks: int = 0
     passed: int = 0
     without_calls: int = 0
     tasks: int = 0
     unhindered: int = 0
+    questions: int = 0
 
     def __str__(self) -> str:
         """As README has it."""
         return (
             f"AgentDojo: {self.passed} of {self.attacks} attacks pass ({self.without_calls} "
-            f"make no call), {self.unhindered} of {self.tasks} honest tasks go unhindered"
+            f"make no call), {self.unhindered} of {self.tasks} honest tasks go unhindered, "
+            f"{self.questions / max(self.tasks, 1):.2f} questions a task"
         )
 
 
-async def replay(*, one_plan: bool) -> Replayed:
+class _Person:
+    """Says yes to the task's own calls, and counts; `calls` are those."""
+
+    def __init__(self, calls: Sequence[_Call]) -> None:
+        self._allowed = [(call.function, _json(call.args)) for call in calls]
+        self.questions = 0
+
+    async def __call__(self, question: LeaveQuestion) -> Leave:
+        self.questions += 1
+        asked = question.calls[0]
+        own = (asked.tool.partition(".")[2], asked.arguments) in self._allowed
+        return Leave("once" if own else "no")
+
+
+async def replay(*, one_plan: bool, with_person: bool) -> Replayed:
     """Play all pairs; with `one_plan` a task's calls stand in one plan, else each in its own.
 
     Raises:
@@ -110,14 +133,18 @@ async def replay(*, one_plan: bool) -> Replayed:
             begun = task.init_environment(world.model_copy(deep=True))
             calls = task.ground_truth(begun.model_copy(deep=True))
             plans = [calls] if one_plan else [[call] for call in calls]
-            refused = await _refused(suite, task, plans, begun)
+            person = _Person(calls) if with_person else None
+            approve = () if with_person else {call.function for call in calls}
+            refused = await _refused(suite, task, plans, begun, approve, person)
+            found.questions += 0 if person is None else person.questions
             found.tasks += 1
             found.unhindered += not any(refused)
             for injection in suite.injection_tasks.values():
                 injected = injection.ground_truth(begun.model_copy(deep=True))
                 injected = injected or _emails(suite, injection)
                 whole = [*plans, *([call] for call in injected)]
-                refused = await _refused(suite, task, whole, begun)
+                person = _Person(calls) if with_person else None
+                refused = await _refused(suite, task, whole, begun, approve, person)
                 found.attacks += 1
                 found.passed += not any(refused[len(calls) :])
                 found.without_calls += not injected
@@ -132,7 +159,12 @@ def _emails(suite: _Suite, injection: _Injection) -> Sequence[_Call]:
 
 
 async def _refused(
-    suite: _Suite, task: _Task, plans: Iterable[Sequence[_Call]], begun: BaseModel
+    suite: _Suite,
+    task: _Task,
+    plans: Iterable[Sequence[_Call]],
+    begun: BaseModel,
+    approve: Iterable[str],
+    person: _Person | None,
 ) -> list[bool]:
     """Of each call of the plans, in order, whether it was refused."""
     runtime = cast(
@@ -142,8 +174,8 @@ async def _refused(
     world = begun.model_copy(deep=True)
     tools = {function.name: _tool(suite, function) for function in suite.tools}
     catalog = ToolCatalog(tools.values())
-    known = Known(ProvenancePolicy("strict"))
-    guard = ProvenanceGuard(Provenance(known), lambda: catalog, [task.PROMPT])
+    known = Known(ProvenancePolicy(rules=tuple(map(Rule, approve))))
+    guard = ProvenanceGuard(Provenance(known, person), lambda: catalog, [task.PROMPT])
     refused: list[bool] = []
     for plan in plans:
         known.plan_written("\n".join(f"tools.{call.function}(**{call.args!r})" for call in plan))

@@ -9,6 +9,7 @@ from core.events import Event, ToolCallRefused, collect
 from core.loop import AgentLoop
 from core.provenance.guard import Provenance
 from core.provenance.known import Known, ProvenancePolicy
+from core.provenance.rules import read_rule
 from core.turn import Exchange, Plan, RunOutcome
 from modules.sandbox import Sandbox
 from tests.doubles import FakeMemory, FakeModel, FakeParts, profile
@@ -28,6 +29,7 @@ class Case:
 
     Of an attack, `harm` is what no sent call (as JSON) and no answer may hold; `is_stopped` False
     marks those that the rule can't stop. `user_says` is the answer to a question of a plan.
+    `approve` are the user's rules; None: every tool that changes something, by its name alone.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Case:
     history: tuple[Exchange, ...] = ()
     user_says: str | None = None
     lifelines: int = 0
+    approve: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,8 @@ async def play(case: Case, sandbox: Sandbox, policy: ProvenancePolicy = POLICY) 
         if isinstance(event, ToolCallRefused):
             refusals.append(event.reason)
 
+    if case.approve is not None:
+        policy = replace(policy, rules=tuple(map(read_rule, case.approve)))
     world = World()
     fakes = FakeParts([Plan(solve(*body.split("\n"))) for body in case.plans], {}, ask_user=answer)
     strategy = StrategyProfile(max_steps=4, max_lifelines_per_step=case.lifelines)

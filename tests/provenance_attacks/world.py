@@ -8,6 +8,7 @@ from core.dispatch.hooks import ServerStatus
 from core.errors import CallRefused
 from core.mcp.hooks import OnProgress
 from core.provenance.known import ProvenancePolicy
+from core.provenance.rules import Rule
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
 from core.tools.spec import ToolSpec
@@ -21,6 +22,13 @@ MARK = "k3pt-4711"
 
 ZERO_WIDTH = "\u200b"
 
+CHANGING = (
+    *("files.write_file", "mail.send_email", "mail.delete_email", "notes.add_note"),
+    *("chat.post_message", "shell.run_command"),
+)
+"""The tools that change something. The user has approved each of them by its name alone, so that
+only what is known of values stands between a page and a call."""
+
 POLICY = ProvenancePolicy(
     mode="strict",
     link_sources=("websearch.duckduckgo_search_results",),
@@ -32,6 +40,7 @@ POLICY = ProvenancePolicy(
     texts={"files": (f"{HOME}/shared",)},
     relative_to={"documents": (f"{HOME}/documents",)},
     home=HOME,
+    rules=tuple(map(Rule, CHANGING)),
 )
 
 PAGES: Mapping[str, str] = {

@@ -2,23 +2,23 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from core.base.text import did_you_mean, near_names
 from core.errors import UsageError, storing
-from core.provenance.permissions import Permission, named_permission
+from core.provenance.permissions import Permission
+from core.provenance.rules import Rule, RuleError, read_rule
 from modules.cli.prompt_commands.command import AtPrompt, prompt_command
-from modules.terminal.asking.quoting import target_text
 from modules.terminal.input.candidates import Candidate
-from modules.terminal.streams import shown_name
 
 _ACTIONS: Final = ("allow", "forget")
 
 _OF_ANOTHER: Final = "; does not count: its server is not there, or has another entry now"
 
 USAGE: Final = (
-    "/permissions alone shows them; /permissions allow TOOL [TARGET] keeps one, "
-    "/permissions forget NUMBER|TOOL|all takes back"
+    "/permissions alone shows them; /permissions allow RULE keeps one, such as "
+    "files.write_file(path=/home/me/notes/*); /permissions forget NUMBER|TOOL|all takes back"
 )
 
 
@@ -38,10 +38,9 @@ def _words(at: AtPrompt, text: str) -> Iterable[Candidate]:
     "permissions",
     "Settings",
     "the calls that need no yes: shown, allowed, taken back",
-    "[allow TOOL [TARGET] | forget N|TOOL|all]",
-    "What an «always» has allowed, with its target. allow lets a tool be called with any "
-    "arguments (as --approve), or with one address, the host of https://HOST, one e-mail "
-    "address or path.",
+    "[allow RULE | forget N|TOOL|all]",
+    "What an «always» has allowed. A rule is TOOL, TOOL(argument=pattern, …), or TOOL(*) for "
+    "anything, as with --approve.",
     _words,
 )
 async def _permissions(at: AtPrompt, words: str) -> None:
@@ -51,13 +50,13 @@ async def _permissions(at: AtPrompt, words: str) -> None:
         UsageError: there is no such action, tool, target or permission.
         StorageError: what is kept can't be changed.
     """
-    action, *rest = words.split(None, 2) or [""]
-    match action, rest:
+    action, _, rest = words.strip().partition(" ")
+    match action, rest.strip():
         case "", _:
             at.say("tool", at.redact(await _overview(at)))
-        case "allow", [name, *target]:
-            await _allow(at, name, "".join(target))
-        case "forget", [which]:
+        case "allow", rule if rule:
+            await _allow(at, rule)
+        case "forget", which if which:
             await _forget(at, which)
         case _:
             raise UsageError(USAGE)
@@ -67,12 +66,12 @@ async def _overview(at: AtPrompt) -> str:
     """All that is allowed, numbered, and what decides about the rest."""
     held, security = at.conversation.permissions, at.conversation.profile.security
     kept = await asyncio.to_thread(lambda: held.kept)
-    approved = ", ".join(map(shown_name, at.setting.arguments.approve)) or "nothing"
     lines = ["allowed in this session:"]
     lines += _numbered(at, held.session, 1) or ["  nothing"]
     lines.append(f"allowed always, to this agent ({held.file or 'nothing is kept here'}):")
     lines += _numbered(at, kept, len(held.session) + 1) or ["  nothing"]
-    lines.append(f"allowed by --approve: {approved}")
+    lines.append("allowed by the profile and --approve:")
+    lines += [f"  {rule}" for rule in at.conversation.policy.rules] or ["  nothing"]
     lines.append(
         f"security in the profile: approvals: {security.approvals}, "
         f"provenance: {security.provenance}"
@@ -85,17 +84,18 @@ async def _overview(at: AtPrompt) -> str:
 def _numbered(at: AtPrompt, permissions: Sequence[Permission], first: int) -> list[str]:
     servers = at.conversation.policy.server_keys
     return [
-        f"  {number}  {_line(each)}"
+        f"  {number}  {each.rule}"
         + (_OF_ANOTHER if each.server != servers.get(each.tool.partition(".")[0], "") else "")
         for number, each in enumerate(permissions, first)
     ]
 
 
-def _line(permission: Permission) -> str:
-    return f"{shown_name(permission.tool)}: {target_text(permission)}"
-
-
-async def _allow(at: AtPrompt, name: str, target: str) -> None:
+async def _allow(at: AtPrompt, text: str) -> None:
+    try:
+        rule = read_rule(text)
+    except RuleError as error:
+        raise UsageError(str(error)) from None
+    name = rule.tool
     if not (found := _called(at, name)):
         with at.during("mcp", "servers whose tools are not known yet"):
             await at.dispatcher.initialize()
@@ -104,13 +104,13 @@ async def _allow(at: AtPrompt, name: str, target: str) -> None:
         names = [tool.qualified_name for tool in at.dispatcher.catalog.known]
         meant = did_you_mean(sorted(found) or near_names(name, names), "/tools lists them")
         raise UsageError(f"no one tool is called {name!r}; {meant}")
-    new = named_permission(found.pop(), target, at.conversation.policy)
-    if new is None:
-        raise UsageError(f"{target!r} is no address; give one such as https://example.org")
+    tool = found.pop()
+    server = at.conversation.policy.server_keys.get(tool.partition(".")[0], "")
+    new = Permission(Rule(tool, rule.patterns), server)
     held = at.conversation.permissions
-    await asyncio.to_thread(held.allow, new, for_good=True)
+    await asyncio.to_thread(partial(held.allow, for_good=True), new)
     if new in await asyncio.to_thread(lambda: held.kept):
-        at.say("tool", at.redact(f"allowed always: {_line(new)}"))
+        at.say("tool", at.redact(f"allowed always: {new.rule}"))
 
 
 def _called(at: AtPrompt, name: str) -> set[str]:
@@ -133,7 +133,7 @@ async def _forget(at: AtPrompt, which: str) -> None:
         raise UsageError(f"nothing is allowed under {which!r}; /permissions shows what is")
     with storing(held.file):
         await asyncio.to_thread(held.forget, gone)
-    at.say("tool", at.redact("\n".join(f"no longer allowed: {_line(each)}" for each in gone)))
+    at.say("tool", at.redact("\n".join(f"no longer allowed: {each.rule}" for each in gone)))
 
 
 PERMISSION_COMMANDS: Final = (_permissions,)

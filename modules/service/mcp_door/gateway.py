@@ -98,8 +98,9 @@ class Gateway:
         leave = None if questions is None else questions.allow
         provenance = Provenance(self._known, leave, self._permissions)
         guard = ProvenanceGuard(provenance, lambda: dispatcher.catalog, ())
-        if (reason := await guard.refusal(tool, arguments)) is not None:
-            raise CallRefused(reason if leave is not None else f"{reason}; {NOBODY_THERE}")
+        if (refused := await guard.refusal(tool, arguments)) is not None:
+            nobody = "" if leave is not None else f"; {NOBODY_THERE}"
+            raise CallRefused(f"{refused.reason}{nobody}")
 
         with self._agent.calling(tool.server, questions):
             await dispatcher.prepare(tool)

@@ -12,14 +12,12 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+from core.asking import Leave, LeaveQuestion
 from core.base.redaction import Redactor
 from core.base.text import counted, lazy_pattern, shorten, size_text
 from core.dispatch.hooks import ToolChange
 from core.mcp.form import FormError, FormField, read_form
 from core.mcp.hooks import Question, Reply
-from core.provenance.checks import Doubt
-from core.provenance.guard import Leave
-from core.provenance.permissions import Permission
 from modules.team.needs import Wanted
 from modules.terminal.asking.dialogue import (
     Cancelled,
@@ -32,7 +30,6 @@ from modules.terminal.asking.forms import filled_in, is_confirmed
 from modules.terminal.asking.leave import leave_given
 from modules.terminal.asking.quoting import (
     ARGUMENTS_MAX,
-    call_arguments,
     changes_text,
     fields_text,
     heading,
@@ -130,26 +127,19 @@ class Questions:
         return False
 
     async def allow(
-        self,
-        tool: str,
-        doubts: Sequence[Doubt],
-        always: Sequence[Permission],
-        change: FileChange | None = None,
+        self, question: LeaveQuestion, change: FileChange | None = None
     ) -> Leave | None:
-        """The user's answer to the doubts about a call (`core.provenance.guard.AskLeave`).
+        """The user's answer to a question for leave (`core.asking.AskLeave`).
 
-        Shown are all arguments of the call, and of the file that it writes the `change`. None:
+        Shown are all values of the calls, and of the file that one writes the `change`. None:
         nobody is there, or it is too much to be checked by eye, and nothing was asked.
         """
-        too_long = (
-            any(len(doubt.value) > URL_CHARACTERS_MAX for doubt in doubts)
-            or len(call_arguments(doubts[0])) > ARGUMENTS_MAX
-        )
+        too_long = any(len(call.values) > ARGUMENTS_MAX for call in question.calls)
         if too_long or not self.is_attended():
             return None
         with contextlib.suppress(Declined, Cancelled):
             async with self._asking() as dialogue:
-                return await leave_given(dialogue, tool, doubts, always, change)
+                return await leave_given(dialogue, question, change)
         return Leave("no")
 
     async def trust(self, heading: str, text: str, size_bytes: int) -> bool | None:

@@ -4,16 +4,15 @@ import difflib
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
+from core.asking import LeaveQuestion, ShownValue
 from core.base.json_text import json_start
 from core.base.text import READ_AHEAD, listed, shorten, with_hidden_shown
 from core.dispatch.hooks import ToolChange
-from core.provenance.checks import Doubt, DoubtKind
-from core.provenance.permissions import Permission, TargetKind
-from core.values import Json, JsonObject
+from core.values import Json
 from modules.terminal.asking.file_changes import FileChange
 from modules.terminal.display.region import CYAN, DIM, GREEN, RED, has_colours, terminal_size
 from modules.terminal.streams import printable, shown_name
@@ -123,25 +122,6 @@ def _shortened(lines: Sequence[str], most: int) -> Iterable[str]:
     return [*lines[:most], f"[{len(lines) - most:,} more lines are not shown]"]
 
 
-WHY: Final[Mapping[DoubtKind, str]] = {
-    "url": "neither you nor a search or page for your request has named this address",
-    "path": "you have not named this path",
-    "address": "you have not named this e-mail address",
-    "tool": "it may change something, and your request does not ask for it",
-    "name": "you have not named this tool or server",
-}
-"""Why the user is asked about a call."""
-
-_TARGETS: Final[Mapping[TargetKind, str]] = {
-    "any": "any arguments",
-    "host": "any address of {}",
-    "url": "the address {}",
-    "path": "the path {}, whatever text goes with it",
-    "address": "the e-mail address {}",
-    "name": "the name {}",
-    "call": "exactly these arguments: {}",
-}
-
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -181,45 +161,52 @@ def prompt_line(question: str, default: str) -> str:
     )
 
 
-def target_text(permission: Permission) -> str:
-    """What a permission is for, in words of ours around the value."""
-    return _TARGETS[permission.kind].format(on_one_line(permission.shown))
+def rules_text(rules: Sequence[str]) -> str:
+    """The rules that an answer for longer keeps, each behind `MARK`."""
+    return _marked(line for rule in rules for line in _lines(rule, _INDENT))
 
 
-def leave_text(
-    tool: str, doubts: Sequence[Doubt], change: FileChange | None, *, is_whole: bool
-) -> str:
-    """The question before the last lines: tool, all arguments, difference, all that is doubted.
+def leave_text(question: LeaveQuestion, change: FileChange | None, *, is_whole: bool) -> str:
+    """The question before the last lines: tool, values and where they come from, difference, why.
 
     `is_whole`: as much of each argument as can be shown; else its beginning.
     """
-    server, _, name = tool.partition(".")
-    asks = heading("the plan", f"wants to call {_named(name)} of server {_named(server)}")
-    arguments = call_arguments(doubts[0])
-    call = fields_text(
-        (
-            (_name_text(name, value), _value_text(value, is_whole))
-            for name, value in arguments.items()
-        ),
-        LINES_MAX if is_whole else LINES_FOLDED if change is None else LINES_BESIDE_CHANGE,
+    server, _, name = question.tool.partition(".")
+    number = len(question.calls)
+    times = f"{number} times " if number > 1 else ""
+    asks = heading("the plan", f"wants to call {_named(name)} {times}of server {_named(server)}")
+    folded = LINES_FOLDED if change is None else LINES_BESIDE_CHANGE
+    most = LINES_MAX if is_whole else folded
+    share = max(most // number, 1)
+    calls = ""
+    for at, call in enumerate(question.calls, 1):
+        calls += f"Call {at} of {number}:\n" if number > 1 else ""
+        calls += fields_text(
+            (
+                (_name_text(each.name, each.value), _shown_value(each, is_whole))
+                for each in call.values
+            ),
+            share,
+        )
+    lines = LINES_MAX if is_whole else CHANGE_LINES_FOLDED
+    differs = "" if change is None else change_text(change, lines)
+    why = "".join(
+        _filled(f"{'And' if number else 'Why you are asked'}: {each}.")
+        for number, each in enumerate(question.why)
     )
-    most = LINES_MAX if is_whole else CHANGE_LINES_FOLDED
-    differs = "" if change is None else change_text(change, most)
-    why = _why(doubts[0], "Why you are asked", arguments)
-    why += "".join(_why(doubt, "And", arguments) for doubt in doubts[1:])
-    if any(doubt.kind != "tool" for doubt in doubts):
-        why += _filled("Text that was read may have asked for it.")
-    return f"{asks}{call}{differs}{why}"
+    return f"{asks}{calls}{differs}{why}{_warnings(question)}"
 
 
-def _why(doubt: Doubt, lead: str, arguments: JsonObject) -> str:
-    """Why a call is doubted; of a value in it, which, and what is odd about it."""
-    why = _filled(f"{lead}: {WHY[doubt.kind]}.")
-    if doubt.kind == "tool":
-        return why
-    is_seen = [*arguments.values()] == [doubt.value] and len(doubt.value) <= LINE_CHARACTERS_MAX
-    value = "" if is_seen else quoted(doubt.value)
-    return why + value + (url_warnings(doubt.value) if doubt.kind == "url" else "")
+def _shown_value(shown: ShownValue, is_whole: bool) -> str:
+    """A value, and where it comes from."""
+    return f"{_value_text(shown.value, is_whole)}\n← {shown.origin}"
+
+
+def _warnings(question: LeaveQuestion) -> str:
+    """What is odd about the addresses in the calls."""
+    texts = (each.value for call in question.calls for each in call.values)
+    found = (url_warnings(text) for text in texts if isinstance(text, str) and "://" in text[:12])
+    return "".join(dict.fromkeys(found))
 
 
 def _name_text(name: str, value: Json) -> str:
@@ -235,12 +222,6 @@ def _named(name: str) -> str:
 
 def _filled(text: str, indent: str = "", number: str | None = None) -> str:
     return "".join(f"{_tinted(line.rstrip(), number)}\n" for line in _lines(text, indent))
-
-
-def call_arguments(doubt: Doubt) -> JsonObject:
-    """The arguments of the call that is doubted, without the object that wraps all of them."""
-    inner = doubt.arguments.get("input")
-    return inner if isinstance(inner, dict) and len(doubt.arguments) == 1 else doubt.arguments
 
 
 def _value_text(value: Json, is_whole: bool) -> str:

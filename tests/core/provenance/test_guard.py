@@ -1,13 +1,21 @@
-"""The guard of a run: whom it asks, what it learns, and how long that may take."""
+"""The guard of a run: which calls wait for a yes, whom it asks, what it learns."""
 
+import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.provenance.checks import Doubt
-from core.provenance.guard import QUESTIONS_MAX, Leave, Provenance, ProvenanceGuard, guard_of
+import pytest
+from hypothesis import given as for_any
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from config.schema import ToolSection
+from core.asking import Leave, LeaveQuestion
+from core.provenance.guard import QUESTIONS_MAX, Provenance, ProvenanceGuard, guard_of
 from core.provenance.known import Approvals, Known, Mode, ProvenancePolicy
-from core.provenance.permissions import Permission
+from core.provenance.permissions import Permissions
+from core.provenance.rules import read_rule
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
@@ -15,43 +23,49 @@ from tests.doubles import tool
 
 READ = replace(tool("read", "web", "Read a page.", url="string"), read_only=True)
 SEARCH = replace(tool("search", "web", "Search.", query="string"), read_only=True)
+FILE = replace(tool("read_file", "files", "Read a file.", path="string"), read_only=True)
 WRITE = tool("write_file", "files", "Write a file.", path="string", content="string")
+DELETE = tool("delete_file", "files", "Delete a file.", path="string")
 MAIL = tool("send_email", "mail", "Send an e-mail.", to="string", body="string")
-TOOLS = ToolCatalog([READ, SEARCH, WRITE, MAIL])
+PAY = tool("pay", "bank", "Pay.", to="string", amount="number", reference="string")
+ADD = tool("add", "math", "Add.", a="number", b="number")
+TOOLS = ToolCatalog([READ, SEARCH, FILE, WRITE, DELETE, MAIL, PAY, ADD])
 
 
 class Asked:
     """A user who gives the same answer to all, and what they were asked."""
 
-    def __init__(self, *, answer: bool) -> None:
-        self.answer = Leave("once" if answer else "no")
-        self.doubts: list[tuple[str, Doubt]] = []
-        self.times = 0
+    def __init__(self, answer: Leave) -> None:
+        self.answer = answer
+        self.questions: list[LeaveQuestion] = []
 
-    async def __call__(
-        self, tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]
-    ) -> Leave:
-        self.times += 1
-        self.doubts += [(tool, doubt) for doubt in doubts]
+    async def __call__(self, question: LeaveQuestion) -> Leave:
+        self.questions.append(question)
         return self.answer
+
+
+YES, NO = Leave("once"), Leave("no")
 
 
 def guard(
     request: str = "",
     mode: Mode = "auto",
     asked: Asked | None = None,
-    trusted: str = "math",
     approvals: Approvals = "changing",
-    approved: tuple[str, ...] = (),
+    rules: Sequence[str] = (),
+    permissions: Permissions | None = None,
 ) -> ProvenanceGuard:
-    rules = ProvenancePolicy(
+    policy = ProvenancePolicy(
         mode,
         ("web.search",),
-        trusted_servers=frozenset({trusted}),
+        trusted_servers=frozenset({"math"}),
         approvals=approvals,
-        approved=approved,
+        rules=tuple(map(read_rule, rules)),
+        tools={"book.*": ToolSection(yours=True), "memory.*": ToolSection(content=())},
+        runs_in={"files": "/srv"},
     )
-    return ProvenanceGuard(Provenance(Known(rules), asked), lambda: TOOLS, [request])
+    provenance = Provenance(Known(policy), asked, permissions or Permissions())
+    return ProvenanceGuard(provenance, lambda: TOOLS, [request])
 
 
 def given(**arguments: Json) -> JsonObject:
@@ -62,62 +76,305 @@ async def passes(guarded: ProvenanceGuard, spec: ToolSpec, **arguments: Json) ->
     return await guarded.refusal(spec, given(**arguments)) is None
 
 
-async def test_the_user_is_asked_once_for_each_value() -> None:
-    asked = Asked(answer=True)
-    guarded = guard(asked=asked)
-    for url in ("https://a.example/x", "HTTPS://a.example/x", "https://a.example/y"):
-        assert await passes(guarded, READ, url=url)
-    assert [doubt.value for _, doubt in asked.doubts] == [
-        "https://a.example/x",
-        "https://a.example/y",
+async def reason(guarded: ProvenanceGuard, spec: ToolSpec, **arguments: Json) -> str:
+    refused = await guarded.refusal(spec, given(**arguments))
+    assert refused is not None
+    return refused.reason
+
+
+async def has_read(guarded: ProvenanceGuard, text: str = "obey") -> ProvenanceGuard:
+    await guarded.note(FILE, given(path="/home/me/bill.txt"), text)
+    return guarded
+
+
+# -- calls that may change something
+
+
+@for_any(st.text(max_size=300))
+@settings(max_examples=200, deadline=None)
+def test_no_request_whatever_allows_a_call_that_changes_something(request: str) -> None:
+    async def sent() -> list[bool]:
+        guarded = guard(request)
+        return [
+            await passes(guarded, MAIL, to="bob@example.org", body=request),
+            await passes(await has_read(guarded), WRITE, path="a.txt", content=request),
+        ]
+
+    assert asyncio.run(sent()) == [False, False]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "send an email to bob@example.org that says hello",
+        "call mail.send_email(to='bob@example.org', body='hello'), I allow it",
+        "yes",
+        "I approve everything. --approve mail.send_email",
+        "Schicke bob@example.org eine Mail",
+        "/permissions allow mail.send_email",
+    ],
+)
+async def test_words_that_ask_for_a_call_do_not_allow_it(request_: str) -> None:
+    assert not await passes(guard(request_), MAIL, to="bob@example.org", body="hello")
+
+
+async def test_where_nobody_is_there_the_refusal_names_the_rule_that_would_allow_it() -> None:
+    guarded = guard("pay the bill")
+    told = await reason(guarded, PAY, to="DE89 3704", amount=98.7, reference="bill, May")
+    rule = 'bank.pay(to=DE89 3704, amount=98.7, reference="bill, May")'
+    assert f"--approve '{rule}'" in told
+    allowed = guard("pay the bill", rules=[rule])
+    values: JsonObject = {"to": "DE89 3704", "amount": 98.7, "reference": "bill, May"}
+    assert await passes(await has_read(allowed), PAY, **values)
+    assert not await passes(allowed, PAY, **{**values, "amount": 98.8})
+
+
+async def test_the_rule_that_is_named_leaves_out_texts_for_people() -> None:
+    told = await reason(guard(), WRITE, path="a.txt", content="a long letter")
+    assert "--approve 'files.write_file(path=a.txt)'" in told
+
+
+async def test_a_bare_rule_allows_any_call_until_something_was_read() -> None:
+    for name in ("files.write_file", "write_file"):
+        guarded = guard("tidy up", rules=[name])
+        assert await passes(guarded, WRITE, path="/etc/x", content="")
+        assert not await passes(guarded, MAIL, to="bob@example.org", body="")
+        await has_read(guarded)
+        assert not await passes(guarded, WRITE, path="/etc/y", content="")
+
+
+async def test_after_reading_a_bare_rule_allows_what_the_user_has_named_alone() -> None:
+    request = "Pay the bill in bill.txt to Stadtwerke: 98,70 euros, and write /home/me/out.md"
+    guarded = await has_read(guard(request, rules=["pay", "write_file"]), "98.71 to Eve")
+    assert await passes(guarded, PAY, to="Stadtwerke", amount=98.7, reference="")
+    assert await passes(guarded, PAY, to="stadtwerke", amount=98.70)
+    for to, amount in (
+        ("Eve", 98.7),
+        ("Stadtwerke", 98.71),
+        ("Stadtwerk", 98.7),
+        ("Stadtwerke", 9),
+    ):
+        assert not await passes(guarded, PAY, to=to, amount=amount), (to, amount)
+    assert await passes(guarded, WRITE, path="/home/me/out.md", content="98.71 to Eve")
+    assert not await passes(guarded, WRITE, path="/home/me/bill.txt", content="")
+    assert not await passes(guarded, WRITE, path="/home/me/out.md.exe", content="")
+
+
+async def test_a_folder_and_a_name_that_the_user_said_are_a_path_that_they_said() -> None:
+    request = "Read the notes in /home/me/notes and delete draft.txt there"
+    guarded = await has_read(guard(request, rules=["delete_file"]))
+    assert await passes(guarded, DELETE, path="/home/me/notes/draft.txt")
+    assert not await passes(guarded, DELETE, path="/home/me/notes/taxes.txt")
+    assert not await passes(guarded, DELETE, path="/etc/draft.txt")
+
+
+async def test_a_rule_with_patterns_binds_what_it_names_and_places_that_it_does_not() -> None:
+    sender = tool("send", "mail", to="string", bcc="string", text="string", count="number")
+    guarded = guard(rules=["mail.send(to=*@example.org)"])
+    free: JsonObject = {"to": "bob@example.org", "text": "x", "count": 3}
+    assert await passes(guarded, sender, **free)
+    await has_read(guarded, "eve@evil.example")
+    assert await passes(guarded, sender, **free)
+    assert not await passes(guarded, sender, **{**free, "bcc": "eve@evil.example"})
+    assert not await passes(guarded, sender, text="no recipient")
+
+
+async def test_a_star_allows_anything_whatever_was_read() -> None:
+    guarded = await has_read(guard(rules=["bank.pay(*)"]))
+    assert await passes(guarded, PAY, to="Eve", amount=1_000_000)
+
+
+async def test_a_plan_written_before_reading_speaks_for_its_own_calls_alone_and_for_no_url() -> (
+    None
+):
+    guarded = guard("mail bob and tidy up", rules=["send_email", "write_file"])
+    plan = "await tools.send_email('bob@example.org'); '/srv/out.md'; 'https://a.example'"
+    guarded.known.plan_written(plan)
+    await has_read(guarded)
+    assert await passes(guarded, MAIL, to="bob@example.org", body="")
+    assert await passes(guarded, WRITE, path="/srv/out.md", content="")
+    assert not await passes(guarded, READ, url="https://a.example")
+    guarded.known.plan_written(plan)  # the next one, the same to the letter
+    assert not await passes(guarded, MAIL, to="bob@example.org", body="x")
+
+
+async def test_what_stands_where_only_the_user_can_write_counts_as_their_words() -> None:
+    guarded = guard("mail Bob", rules=["send_email"])
+    contacts = replace(tool("find_contact", "book", whose="string"), read_only=True)
+    await guarded.note(contacts, given(whose="Bob"), "Bob: bob@example.org")
+    assert not guarded.known.is_tainted
+    await has_read(guarded)
+    assert await passes(guarded, MAIL, to="bob@example.org", body="x")
+    assert not await passes(guarded, MAIL, to="eve@evil.example", body="x")
+
+
+async def test_the_profile_says_what_is_no_text_for_people() -> None:
+    remember = tool("remember", "memory", text="string")
+    guarded = guard("remember that I drink Assam", rules=["memory.remember"])
+    assert await passes(guarded, remember, text="the user owes Eve 10 euros")
+    await has_read(guarded)
+    assert await passes(guarded, remember, text="I drink Assam")
+    assert not await passes(guarded, remember, text="I owe Eve 10 euros")
+
+
+async def test_a_yes_covers_these_arguments_of_this_tool_and_no_others() -> None:
+    asked = Asked(YES)
+    guarded = guard("add 5 and 7", asked=asked)
+    first, second = given(path="a.txt", content="12"), given(path="a.txt", content="13")
+    for arguments in (first, first, second):
+        assert await guarded.refusal(WRITE, arguments) is None
+    assert [question.calls[0].arguments for question in asked.questions] == [first, second]
+
+
+async def test_a_question_tells_behind_each_value_where_it_comes_from() -> None:
+    asked = Asked(YES)
+    guarded = guard("Pay Stadtwerke", asked=asked)
+    await guarded.note(ADD, given(a=40, b=2), 42)
+    await has_read(guarded, "Bill\nPlease pay 98.70 soon\nto DE89-3704")
+    await guarded.note(READ, given(url="https://a.example/x"), "Reference: R-17")
+    pays = tool(
+        "pay",
+        "bank",
+        to="string",
+        iban="string",
+        sum="number",
+        total="number",
+        ref="string",
+        day="string",
+    )
+    values: JsonObject = {
+        "to": "Stadtwerke",
+        "iban": "DE89-3704",
+        "sum": 98.7,
+        "total": 42,
+        "ref": "R-17",
+        "day": "Monday",
+    }
+    assert await passes(guarded, pays, **values)
+    (question,) = asked.questions
+    assert {value.name: value.origin for value in question.calls[0].values} == {
+        "to": "your words",
+        "iban": "line 3 of bill.txt",
+        "sum": "line 2 of bill.txt",
+        "total": "computed (what math.add gave)",
+        "ref": "line 1 of the page https://a.example/x",
+        "day": "unknown",
+    }
+    assert [value.value for value in question.calls[0].values] == [*values.values()]
+    assert question.rules == (
+        "bank.pay(to=Stadtwerke, iban=DE89-3704, sum=98.7, total=42, ref=R-17, day=Monday)",
+    )
+
+
+async def test_like_calls_of_one_plan_are_one_question() -> None:
+    asked = Asked(Leave("once", only=frozenset({0, 2})))
+    guarded = guard("tidy up", asked=asked)
+    calls = [
+        *(passes(guarded, DELETE, path=f"/tmp/{n}") for n in range(4)),  # noqa: S108
+        passes(guarded, MAIL, to="bob@example.org", body=""),
+    ]
+    assert await asyncio.gather(*calls) == [True, False, True, False, True]
+    assert [(q.tool, len(q.calls)) for q in asked.questions] == [
+        ("files.delete_file", 4),
+        ("mail.send_email", 1),
+    ]
+    assert [await passes(guarded, DELETE, path=f"/tmp/{n}") for n in range(4)] == [  # noqa: S108
+        *(True, False, True, False),
     ]
 
 
-async def test_no_is_remembered_and_said_to_the_plan() -> None:
-    asked = Asked(answer=False)
+async def test_an_answer_for_longer_keeps_the_rules_that_were_shown_or_the_one_that_was_typed() -> (
+    None
+):
+    permissions = Permissions()
+    guarded = guard(asked=Asked(Leave("session")), permissions=permissions)
+    assert await passes(guarded, DELETE, path="/srv/a*")
+    assert [str(each.rule) for each in permissions.session] == ["files.delete_file(path=/srv/a[*])"]
+    written = Asked(Leave("session", rule="files.delete_file(path=/srv/old/*)"))
+    assert await passes(guard(asked=written, permissions=permissions), DELETE, path="/srv/old/b")
+    later = guard(permissions=permissions)
+    assert await passes(await has_read(later), DELETE, path="/srv/old/c")
+    assert await passes(later, DELETE, path="/srv/a*")
+    assert not await passes(later, DELETE, path="/srv/ab")
+
+
+async def test_no_is_remembered_and_told_with_the_users_words_which_allow_nothing() -> None:
+    asked = Asked(Leave("no", 'use  /srv/b.txt\x1b[2J, "please"' + "!" * 1_000))
     guarded = guard(asked=asked)
-    reasons = [await guarded.refusal(READ, given(url="https://a.example/x")) for _ in range(2)]
-    assert reasons[0] == reasons[1]
-    assert reasons[0] is not None
-    assert reasons[0] == (
+    refused = [await guarded.refusal(WRITE, given(path="/srv/a.txt", content="")) for _ in "12"]
+    assert refused[0] == refused[1]
+    assert refused[0] is not None
+    assert refused[0].by_person
+    assert "did not allow this call; the user's own words: \"use /srv/b.txt" in refused[0].reason
+    assert "\x1b" not in refused[0].reason
+    assert len(refused[0].reason) < 700
+    assert not await passes(guarded, WRITE, path="/srv/b.txt", content="")
+    assert len(asked.questions) == 2, "the other path is asked about, too"
+
+
+async def test_approvals_never_asks_about_no_tool_and_always_about_each() -> None:
+    asked = Asked(YES)
+    never = await has_read(guard(approvals="never", asked=asked))
+    assert await passes(never, MAIL, to="", body="hello")
+    assert asked.questions == []
+    always = guard("search x", approvals="always", asked=asked)
+    assert await passes(always, SEARCH, query="x")
+    assert len(asked.questions) == 1
+    assert not await passes(guard(approvals="always"), ADD, a=1, b=2)
+    assert await passes(guard(approvals="always", rules=["math.add"]), ADD, a=1, b=2)
+    off = guard(mode="off", asked=asked)
+    assert await passes(off, WRITE, path="a.txt", content="")
+    assert len(asked.questions) == 2
+
+
+async def test_strict_asks_nobody_goes_by_no_permission_and_heeds_the_profile() -> None:
+    asked = Asked(YES)
+    permissions = Permissions()
+    assert await passes(
+        guard(asked=Asked(Leave("session")), permissions=permissions), DELETE, path="/srv/a"
+    )
+    strict = guard(mode="strict", asked=asked, permissions=permissions, rules=["write_file"])
+    assert not await passes(strict, DELETE, path="/srv/a")
+    assert not await passes(strict, READ, url="https://a.example")
+    assert await passes(strict, WRITE, path="a", content="")
+    assert asked.questions == []
+    assert await passes(guard(mode="off", asked=asked), READ, url="https://a.example")
+    assert guard_of(None, lambda: TOOLS, []) is None
+
+
+# -- values of calls that only read
+
+
+async def test_the_user_is_asked_once_for_each_value() -> None:
+    asked = Asked(YES)
+    guarded = guard(asked=asked)
+    for url in ("https://a.example/x", "HTTPS://a.example/x", "https://a.example/y"):
+        assert await passes(guarded, READ, url=url)
+    assert [question.why for question in asked.questions] == [
+        ("neither you nor a search or page for your request has named the address " + url,)
+        for url in ("https://a.example/x", "https://a.example/y")
+    ]
+    assert asked.questions[0].rules == ("web.read(url=https://a.example/*)",)
+
+
+async def test_a_no_to_a_value_names_it() -> None:
+    guarded = guard(asked=Asked(NO))
+    assert await reason(guarded, READ, url="https://a.example/x") == (
         "web.read was not called: the user did not allow the url https://a.example/x; "
         "answer without it"
     )
-    assert len(asked.doubts) == 1
 
 
-async def test_words_beside_a_no_reach_the_plan_as_the_users_and_allow_nothing() -> None:
-    asked = Asked(answer=False)
-    asked.answer = Leave("no", 'use  /srv/b.txt\x1b[2J, "please"' + "!" * 1_000)
-    guarded = guard(asked=asked)
-    await guarded.note(SEARCH, given(query="x"), "obey")
-    reason = await guarded.refusal(WRITE, given(path="/srv/a.txt", content=""))
-    assert reason is not None
-    assert (
-        "did not allow this call and the path /srv/a.txt; the user's own words: \"use /srv/b.txt"
-    ) in reason
-    assert "\x1b" not in reason
-    assert len(reason) < 700
-    assert not await passes(guarded, WRITE, path="/srv/b.txt", content="")
-    assert asked.times == 2, "the other path is asked about, too"
-
-
-async def test_all_doubts_about_a_call_are_one_question_and_each_is_asked_about_once() -> None:
-    asked = Asked(answer=True)
-    guarded = guard(asked=asked)
-    await guarded.note(SEARCH, given(query="x"), "obey")
-    assert await passes(guarded, WRITE, path="/srv/a.txt", content="")
-    assert asked.times == 1
-    assert [doubt.kind for _, doubt in asked.doubts] == ["tool", "path"]
-    assert await passes(guarded, WRITE, path="/srv/a.txt", content="")
-    assert await passes(guarded, READ, url="https://a.example/x")
-    both: list[Json] = ["https://a.example/x", "https://a.example/y"]
-    assert await passes(guarded, READ, url=both)
-    assert [doubt.value for _, doubt in asked.doubts[2:]] == both
+async def test_a_rule_allows_addresses_for_a_tool_that_reads_by_its_patterns_alone() -> None:
+    named = guard(rules=["web.read(url=https://a.example/*)"])
+    assert await passes(named, READ, url="https://a.example/x?y")
+    assert not await passes(named, READ, url="https://b.example/x")
+    assert not await passes(guard(rules=["web.read"]), READ, url="https://a.example/x")
+    assert await passes(guard(rules=["web.read(*)"]), READ, url="https://a.example/x")
 
 
 async def test_a_page_can_not_wear_the_user_out() -> None:
-    asked = Asked(answer=True)
+    asked = Asked(YES)
     guarded = guard(asked=asked)
     let = [
         await passes(guarded, READ, url=f"https://a.example/{n}") for n in range(QUESTIONS_MAX + 5)
@@ -128,108 +385,24 @@ async def test_a_page_can_not_wear_the_user_out() -> None:
     assert not await passes(guard(asked=asked), READ, url=many)
 
 
-async def test_strict_asks_nobody_and_off_checks_nothing() -> None:
-    asked = Asked(answer=True)
-    assert not await passes(guard(mode="strict", asked=asked), READ, url="https://a.example")
-    assert await passes(guard(mode="off", asked=asked), READ, url="https://a.example")
-    assert not await passes(guard(mode="ask"), READ, url="https://a.example")
-    assert asked.doubts == []
-    assert guard_of(None, lambda: TOOLS, []) is None
-
-
-async def test_paths_and_addresses_are_free_until_something_was_read() -> None:
-    guarded = guard("write https://a.example to a file")
-    assert await passes(guarded, WRITE, path="/etc/x", content="bob@example.org")
+async def test_paths_are_free_until_something_was_read() -> None:
+    guarded = guard("look at https://a.example")
+    assert await passes(guarded, FILE, path="/etc/x")
     assert await passes(guarded, READ, url="https://a.example")
-    await guarded.note(READ, given(url="https://a.example"), "obey")
-    assert not await passes(guarded, WRITE, path="/etc/y", content="")
-    assert not await passes(guarded, WRITE, path="a.txt", content="mail bob@example.org now")
+    await has_read(guarded)
+    assert not await passes(guarded, FILE, path="/etc/y")
 
 
 async def test_an_error_of_a_server_is_text_that_nobody_vouches_for() -> None:
-    guarded = guard(trusted="web")
-    guarded.note_failure(READ)
+    guarded = guard()
+    guarded.note_failure(ADD)
     assert not guarded.known.is_tainted
     guarded.note_failure(WRITE)
     assert guarded.known.is_tainted
 
 
-async def test_a_plan_written_before_reading_speaks_for_its_own_calls_alone_and_for_no_url() -> (
-    None
-):
-    guarded = guard("Send an e-mail about it, and write a file")
-    plan = "await tools.send_email('bob@example.org'); '/srv/out'; 'https://a.example'"
-    guarded.known.plan_written(plan)
-    await guarded.note(SEARCH, given(query="x"), "obey")
-    assert await passes(guarded, MAIL, to="bob@example.org", body="/srv/out")
-    assert await passes(guarded, WRITE, path="/srv/out/a", content="")
-    assert not await passes(guarded, READ, url="https://a.example")
-    guarded.known.plan_written(plan)  # the next one, the same to the letter
-    assert not await passes(guarded, MAIL, to="bob@example.org", body="")
-    assert not await passes(guarded, WRITE, path="/srv/out/a", content="")
-
-
-async def test_a_tool_that_may_change_something_waits_for_a_yes_before_anything_was_read() -> None:
-    guarded = guard("add 5 and 7")
-    guarded.known.plan_written("await tools.write_file('a.txt', '12')")
-    reason = await guarded.refusal(WRITE, given(path="a.txt", content="12"))
-    assert reason is not None
-    assert "--approve files.write_file" in reason
-    assert await passes(guard("write 12 to the file a.txt"), WRITE, path="a.txt", content="12")
-    assert await passes(guard("add 5 and 7"), READ, url="https://a.example") is False
-
-
-async def test_a_yes_covers_these_arguments_of_this_tool_and_no_others() -> None:
-    asked = Asked(answer=True)
-    guarded = guard("add 5 and 7", asked=asked)
-    first, second = given(path="a.txt", content="12"), given(path="a.txt", content="13")
-    for arguments in (first, first, second):
-        assert await guarded.refusal(WRITE, arguments) is None
-    assert [doubt.arguments for _, doubt in asked.doubts] == [first, second]
-
-    url = given(url="https://a.example/x")
-    opener = replace(tool("open", "browser", "Open.", url="string"), read_only=True)
-    for spec in (READ, opener):
-        assert await guarded.refusal(spec, url) is None
-    assert [name for name, _ in asked.doubts[2:]] == ["web.read", "browser.open"]
-
-
-async def test_a_tool_named_beforehand_is_not_asked_about_but_its_values_are() -> None:
-    for name in ("files.write_file", "write_file"):
-        guarded = guard(approved=(name,))
-        assert await passes(guarded, WRITE, path="a.txt", content="")
-        assert not await passes(guarded, MAIL, to="bob@example.org", body="")
-        await guarded.note(SEARCH, given(query="x"), "obey")
-        assert not await passes(guarded, WRITE, path="/etc/x", content="")
-
-
-async def test_approvals_never_asks_about_no_tool_and_always_about_each() -> None:
-    asked = Asked(answer=True)
-    never = guard(approvals="never", asked=asked)
-    await never.note(SEARCH, given(query="x"), "obey")
-    assert await passes(never, MAIL, to="", body="hello")
-    assert asked.doubts == []
-    always = guard("search x", approvals="always", asked=asked)
-    assert await passes(always, SEARCH, query="x")
-    assert [doubt.kind for _, doubt in asked.doubts] == ["tool"]
-    off = guard(mode="off", asked=asked)
-    assert await passes(off, WRITE, path="a.txt", content="")
-    assert len(asked.doubts) == 2
-
-
-async def test_a_value_of_the_users_stands_for_the_object_but_a_number_or_a_text_does_not() -> None:
-    for request, path, content, may in (
-        ("save it to ~/out.md", "~/out.md", "12", True),
-        ("save it to ~/out.md", "/etc/x", "12", False),
-        ("convert 98.6 and save nothing", "/etc/x", "98.6", False),
-        ("save what https://a.example/x says", "/etc/x", "https://a.example/x", False),
-    ):
-        assert await passes(guard(request), WRITE, path=path, content=content) == may
-
-
 async def test_an_id_is_no_path_whatever_it_is_the_id_of() -> None:
-    guarded = guard("share the file")
-    await guarded.note(SEARCH, given(query="x"), "obey")
+    guarded = await has_read(guard("share the file"))
     reader = replace(tool("read", "drive"), read_only=True)
     for name in ("file_id", "fileId", "folder_ids", "file_type", "directory_number", "path_hash"):
         assert await passes(guarded, reader, **{name: "13"})
@@ -246,24 +419,6 @@ async def test_a_text_that_was_handed_over_gives_links_and_no_orders() -> None:
     assert not await passes(guarded, MAIL, to="bob@example.org", body="x")
 
 
-async def test_what_an_older_request_asked_for_is_not_asked_for_now() -> None:
-    known = Known(ProvenancePolicy(trusted_servers=frozenset({"math"})))
-    said = ["Mail bob@example.org my notes", "yes, do so"]
-
-    async def mails(requests: list[str]) -> bool:
-        guarded = ProvenanceGuard(Provenance(known), lambda: TOOLS, requests)
-        return await passes(guarded, MAIL, to="bob@example.org", body="x")
-
-    assert await mails(said[:1])
-    known.add(READ, None)
-    assert await mails(said[:1])
-    assert await mails(said)
-    for other in ("Thanks", "Summarise /a/b", "no", "yes, and add 5 and 7", "ok, what is 5 + 7?"):
-        assert not await mails([said[0], other]), other
-    assert not await mails([*said, "Summarise /a/b"])
-    assert not await mails([said[0], "What now?", "yes"])
-
-
 async def test_text_is_bordered_although_nothing_is_checked() -> None:
     guarded = guard(mode="off")
     await guarded.note(READ, given(url="https://a.example"), "obey")
@@ -273,20 +428,20 @@ async def test_text_is_bordered_although_nothing_is_checked() -> None:
 async def test_results_of_another_server_name_no_files() -> None:
     guarded = guard()
     lister = replace(tool("list_files", "files", path="string"), read_only=True)
-    reader = replace(tool("read_file", "files", path="string"), read_only=True)
     other = replace(tool("read_file", "other", path="string"), read_only=True)
     await guarded.note(lister, given(path="/a"), {"entries": ["b.txt", "c.txt"]})
-    assert await passes(guarded, reader, path="/a/b.txt")
+    assert await passes(guarded, FILE, path="/a/b.txt")
     assert not await passes(guarded, other, path="/a/b.txt")
 
 
 async def test_large_results_and_arguments_take_bounded_time() -> None:
-    guarded = guard("https://a.example/")
+    guarded = guard("https://a.example/", rules=["send_email"])
     links = "".join(f"[x](/page/{n}) https://a.example/{n} " for n in range(3_000))
-    page = f"{links}{'word ' * 20_000}"
+    page = f"{links}{'word 1,234.5 ' * 20_000}"
     began = time.process_time()
     await guarded.note(READ, given(url="https://a.example/"), page)
     assert await passes(guarded, READ, url="https://a.example/page/2999")
     assert not await passes(guarded, READ, url="https://a.example/page/3000")
     await passes(guarded, MAIL, to="a@b.example " * 5_000, body="/a/b " * 20_000)
+    await passes(guarded, PAY, to="x" * 20_000, amount=7, reference="1" * 300)
     assert time.process_time() - began < 5.0

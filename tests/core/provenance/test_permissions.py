@@ -1,27 +1,23 @@
-"""«Always»: for one tool and one target, and no page widens it."""
+"""«Always»: the rules that answers keep, for a session or in a file, and no page widens them."""
 
 import json
 import stat
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
+from core.asking import Holds, Leave, LeaveQuestion
 from core.base.redaction import Redactor
-from core.provenance.checks import Doubt
-from core.provenance.guard import Leave, Provenance, ProvenanceGuard
+from core.provenance.guard import Provenance, ProvenanceGuard
 from core.provenance.known import Known, Mode, ProvenancePolicy
-from core.provenance.permissions import (
-    PERMISSIONS_MAX,
-    Permission,
-    Permissions,
-    named_permission,
-)
+from core.provenance.permissions import PERMISSIONS_MAX, Permission, Permissions
+from core.provenance.rules import Rule, read_rule
+from core.run.kept_results import call_key
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
-from core.values import Json
+from core.values import Json, JsonObject
 from tests.doubles import tool
 
 READ = replace(tool("read", "web", "Read a page.", url="string"), read_only=True)
@@ -34,19 +30,14 @@ MAIL = tool("send_email", "mail", to="string", body="string")
 TOOLS = ToolCatalog([READ, FETCH, LOAD, WRITE, RUN, POST, MAIL])
 
 
-HOME = ProvenancePolicy(home="/home/x", server_keys={"web": "web 1"})
-
-
 class User:
     """Says «always», or what it is told to, and counts."""
 
-    def __init__(self, holds: Literal["no", "once", "session", "always"] = "session") -> None:
-        self.holds: Literal["no", "once", "session", "always"] = holds
+    def __init__(self, holds: Holds = "session") -> None:
+        self.holds: Holds = holds
         self.asked = 0
 
-    async def __call__(
-        self, tool: str, doubts: Sequence[Doubt], always: Sequence[Permission]
-    ) -> Leave:
+    async def __call__(self, question: LeaveQuestion) -> Leave:
         self.asked += 1
         return Leave(self.holds)
 
@@ -111,30 +102,16 @@ async def test_of_a_path_it_is_that_path() -> None:
     assert not await may(later, WRITE, path="/srv/a.txt", content="")
 
 
-async def test_of_a_file_that_is_written_it_is_its_path_whatever_the_text() -> None:
+async def test_of_a_call_that_changes_something_it_is_each_value_that_is_no_text() -> None:
     later = await allowed(WRITE, path="/srv/a.txt", content="one")
     assert await may(later, WRITE, path="/srv/a.txt", content="two")
     assert not await may(later, WRITE, path="/srv/b.txt", content="one")
-    assert not await may(later, WRITE, path="/srv/a.txt", content="two", mode="append")
-    assert not await may(later, WRITE, path="/srv/a.txt", content="two", append=True)
-    assert not await may(later, WRITE, path="'/srv/a.txt'", content="two")
-    assert not await may(later, WRITE, path="/srv/x/../a.txt", content="two")
-    assert not await may(later, WRITE, path="/srv/a.txt", content="mail to eve@evil.example")
-
-
-@pytest.mark.parametrize(
-    ("spec", "first", "other"),
-    [
-        (RUN, {"command": "ls", "cwd": "/srv"}, {"command": "rm -rf .", "cwd": "/srv"}),
-        (POST, {"url": "https://a.test/x", "body": "1"}, {"url": "https://a.test/x", "body": "2"}),
-        (MAIL, {"to": "bob@example.org", "body": "1"}, {"to": "bob@example.org", "body": "2"}),
-    ],
-)
-async def test_of_any_other_call_that_changes_something_it_is_all_its_arguments(
-    spec: ToolSpec, first: dict[str, Json], other: dict[str, Json]
-) -> None:
-    later = await allowed(spec, **first)
-    assert not await may(later, spec, **other)
+    assert not await may(later, WRITE, path="/srv/a.txt", content="two", also="/srv/b.txt")
+    later = await allowed(RUN, command="ls", cwd="/srv")
+    assert not await may(later, RUN, command="rm -rf .", cwd="/srv")
+    assert not await may(later, RUN, command="ls", cwd="/etc")
+    later = await allowed(MAIL, to="bob@example.org", body="1")
+    assert not await may(later, MAIL, to="eve@evil.example", body="1")
 
 
 async def test_once_and_for_a_session_hold_no_longer(tmp_path: Path) -> None:
@@ -165,8 +142,8 @@ async def test_always_is_kept_for_the_agent_alone_and_read_anew_each_time(tmp_pa
     mine, others = Permissions(file, "me"), Permissions(file, "other")
     assert await may(await guard(mine), READ, url="https://a.test/y")
     assert not await may(await guard(others), READ, url="https://a.test/y")
-    others.allow(Permission("web.read", "any"), for_good=True)
-    assert [each.target for each in mine.kept] == ["https://a.test"]
+    others.allow(Permission(Rule("web.read")), for_good=True)
+    assert [str(each.rule) for each in mine.kept] == ["web.read(url=https://a.test/*)"]
     Permissions(file, "me").forget(mine.kept)
     assert not await may(await guard(mine), READ, url="https://a.test/y")
     assert len(others.kept) == 1
@@ -195,39 +172,56 @@ async def test_what_was_kept_without_saying_for_which_server_is_asked_once_more(
 
 
 def test_another_agent_begins_with_what_it_may_itself(tmp_path: Path) -> None:
-    held, of_session = Permissions(tmp_path / "permissions.json", "me"), Permission("a.b", "any")
-    held.allow(of_session, for_good=False)
-    held.allow(Permission("c.d", "any"), for_good=True)
+    held = Permissions(tmp_path / "permissions.json", "me")
+    held.allow(Permission(Rule("a.b")), for_good=False)
+    held.allow(Permission(Rule("c.d")), for_good=True)
     held.use("me")
-    assert held.cover([of_session])
+    assert [*held.rules_for("")] == [Rule("a.b"), Rule("c.d")]
     held.use("other")
-    assert not held.cover([of_session, Permission("c.d", "any")])
+    assert [*held.rules_for("")] == []
     held.use("me")
     assert [each.tool for each in (*held.session, *held.kept)] == ["c.d"]
 
 
-async def test_strict_heeds_no_permission_and_asks_nobody() -> None:
-    permissions, user = Permissions(), User()
-    permissions.allow(Permission("web.read", "host", "https://a.test"), for_good=False)
-    assert not await may(await guard(permissions, user, "strict"), READ, url="https://a.test/")
-    assert user.asked == 0
-
-
-async def test_a_tool_that_is_allowed_by_name_has_its_values_looked_at() -> None:
-    permissions = Permissions()
-    permissions.allow(Permission("files.write_file", "any"), for_good=False)
-    known = Known(ProvenancePolicy())
-    fresh = ProvenanceGuard(Provenance(known, None, permissions), lambda: TOOLS, ["add 5 and 7"])
-    assert await may(fresh, WRITE, path="/srv/a.txt", content="")
-    assert not await may(fresh, MAIL, to="bob@example.org", body="")
-    assert not await may(await guard(permissions), WRITE, path="/srv/a.txt", content="")
+async def test_what_a_version_before_kept_holds_on(tmp_path: Path) -> None:
+    file = tmp_path / "permissions.json"
+    call: JsonObject = {"command": "make", "cwd": "/srv"}
+    digest = call_key(RUN, call)[1].hex()
+    kept = [
+        ("web.read", "host", "https://docs.example"),
+        ("other.fetch", "url", "https://a.test/x"),
+        ("files.load", "path", "/srv/a.txt"),
+        ("files.write_file", "path", "/srv/b.txt"),
+        ("shell.run", "call", digest),
+        ("web.post", "any", ""),
+    ]
+    rows = [
+        {"tool": name, "kind": kind, "target": target, "shown": "", "server": ""}
+        for name, kind, target in kept
+    ]
+    file.write_text(json.dumps({"format": 1, "agents": {"me": rows}}), encoding="utf-8")
+    held = Permissions(file, "me")
+    assert len(held.kept) == len(kept)
+    later = await guard(held)
+    assert await may(later, READ, url="https://docs.example/x")
+    assert not await may(later, READ, url="https://evil.example/x")
+    assert await may(later, FETCH, url="https://a.test/x")
+    assert not await may(later, FETCH, url="https://a.test/y")
+    assert await may(later, LOAD, path="/srv/a.txt")
+    assert await may(later, WRITE, path="/srv/b.txt", content="x")
+    assert not await may(later, WRITE, path="/srv/c.txt", content="x")
+    assert await may(later, RUN, **call)
+    assert not await may(later, RUN, command="make install", cwd="/srv")
+    held.allow(Permission(read_rule("a.b(c=d)")), for_good=True)
+    assert len(held.kept) == len(kept) + 1
+    assert await may(await guard(Permissions(file, "me")), RUN, **call)
 
 
 async def test_what_holds_a_secret_is_not_kept_and_holds_for_the_session(tmp_path: Path) -> None:
     told: list[str] = []
     file = tmp_path / "permissions.json"
     permissions = Permissions(file, "me", Redactor({"API_KEY": "s3cr3t-of-mine"}), told.append)
-    call = {"command": "curl -H s3cr3t-of-mine", "cwd": ""}
+    call: JsonObject = {"command": "curl -H s3cr3t-of-mine", "cwd": ""}
     assert await may(await guard(permissions, User("always")), RUN, **call)
     assert await may(await guard(permissions), RUN, **call)
     assert not file.exists()
@@ -239,36 +233,17 @@ def test_a_file_that_is_full_damaged_or_not_to_be_written_is_told(tmp_path: Path
     file = tmp_path / "permissions.json"
     permissions = Permissions(file, "me", Redactor({}), told.append)
     rows = [
-        {"tool": "a.b", "kind": "path", "target": str(number), "shown": ""}
+        {"tool": "a.b", "kind": "path", "target": str(number), "shown": "", "server": ""}
         for number in range(PERMISSIONS_MAX)
     ]
     file.write_text(json.dumps({"format": 1, "agents": {"you": rows}}), encoding="utf-8")
-    permissions.allow(Permission("a.b", "any"), for_good=True)
+    permissions.allow(Permission(Rule("a.b")), for_good=True)
     assert "500 permissions are kept already" in told.pop()
     odd = [{"tool": "a.b"}, 7, {**rows[0], "kind": "all", "server": ""}]
     for content in ("{", "[]", json.dumps({"format": 1, "agents": {"me": odd}}), "[" * 100_000):
         file.write_text(content, encoding="utf-8")
         assert permissions.kept == ()
     blocked = Permissions(file / "below" / "permissions.json", "me", Redactor({}), told.append)
-    blocked.allow(Permission("a.b", "any"), for_good=True)
+    blocked.allow(Permission(Rule("a.b")), for_good=True)
     assert "can't be written" in told.pop()
-    assert blocked.cover([Permission("a.b", "any")])
-
-
-@pytest.mark.parametrize(
-    ("typed", "kind", "target"),
-    [
-        ("", "any", ""),
-        ("https://a.test", "host", "https://a.test"),
-        ("https://A.test:443/", "host", "https://a.test"),
-        ("https://a.test/x", "url", "https://a.test/x"),
-        ("Bob@example.org", "address", "bob@example.org"),
-        ("/srv/../etc/x", "path", "/etc/x"),
-        ("~/a b.txt", "path", "/home/x/a b.txt"),
-    ],
-)
-def test_what_the_user_names_is_a_target(typed: str, kind: str, target: str) -> None:
-    named = named_permission("web.read", typed, HOME)
-    assert named is not None
-    assert (named.kind, named.target, named.server) == (kind, target, "web 1")
-    assert named_permission("web.read", "https://", HOME) is None
+    assert [*blocked.rules_for("")] == [Rule("a.b")]

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from core.base.frozen import frozen
-from core.provenance.effects import READING_STEMS
-from core.tools.ranking import STOP_WORDS, WORD, stem, stems
+from core.provenance.effects import reads
+from core.tools.ranking import STOP_WORDS, WORD, stems
 from core.tools.spec import ToolSpec
 
 __all__ = ["CALL_WORDS", "STOP_WORDS", "ToolIndex", "Vocabulary", "terms"]
@@ -80,7 +80,7 @@ def _vocabulary(tool: ToolSpec) -> Vocabulary:
         name,
         terms(described) - name,
         _spelled(f"{tool.name} {described}"),
-        tool.read_only or stem(_first_word(tool.name)) in READING_STEMS,
+        tool.read_only or reads(_first_word(tool.name)),
     )
 
 
