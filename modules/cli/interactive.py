@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
+from core.base.redaction import EXTRA_NAME, is_little_but_a_key
 from core.errors import CortexError, ExitCode, exit_code_of
 from core.turn import RunOutcome
 from modules.cli.first_run import OFFER, answered, first_words
@@ -109,13 +110,12 @@ class _Requests:
         if (told := None if is_quiet else first_words(self._at)) is not None:
             self._say("config", told)
         await self.interaction.dispatcher.start_unlearned()  # the first request is yet to be typed
-        redact = self._setting.complaints.redactor.text
         is_kept = self._setting.profile.memory.memory_service
         self._ahead = TypedAhead(sys.stdin)
         typing = Typing(
             self._ahead,
             self._setting.places.history_file if is_kept else None,
-            redact,
+            self._without_secrets,
             self._way_out,
             functools.partial(self._say, "loop"),
             self._commands.candidates,
@@ -168,6 +168,12 @@ class _Requests:
             self.interaction.progress.end_waits()  # what goes on has no row beside a prompt
             await self._bottom.look()
 
+    def _without_secrets(self, line: str) -> str:
+        """A line as the history of lines keeps it."""
+        if is_little_but_a_key(line):
+            return f"[redacted {EXTRA_NAME}]"
+        return self._setting.complaints.redactor.text(line)
+
     async def _done(self, line: str) -> ExitCode | RunOutcome:
         """What a command or a request comes to; what is typed meanwhile is for the next prompt."""
         try:
@@ -178,9 +184,9 @@ class _Requests:
                 await self._ahead.collect()
 
     async def _asked(self, ask: Ask) -> RunOutcome:
+        request = clean_request(ask.request)
         self._at.last_request = ask.request
         self.interaction.progress.begin_request()
-        request = clean_request(ask.request)
         return await self._conversation.ask(request, by_hand=ask.by_hand, graph=ask.graph)
 
     def _next_text(self) -> str:

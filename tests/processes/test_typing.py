@@ -304,6 +304,20 @@ def test_plain_too_what_is_typed_during_a_run_is_sent_by_an_enter_alone(
     assert asked(tmp_path) == ["first", "second\nthird"]
 
 
+@pytest.mark.parametrize("key", [f"AIza{'a1B-' * 8}abc", "MY_TOKEN=0123456789"])
+def test_a_key_that_is_typed_as_a_request_is_neither_sent_nor_kept(
+    at_prompt: OpenScreen, tmp_path: Path, key: str
+) -> None:
+    terminal = at_prompt()
+    terminal.send(f"{key}\r")
+    terminal.shows("this looks like a key, and was neither sent nor kept")
+    leave(terminal)
+    assert asked(tmp_path) == []
+    kept = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert any(file.name == "history" for file in kept)
+    assert not [file for file in kept if key.encode() in file.read_bytes()]
+
+
 def test_the_line_below_tells_model_and_session(at_prompt: OpenScreen) -> None:
     terminal = at_prompt("--session", "mine")
     row = terminal.shows(" · Test · mine").splitlines()[-1]
