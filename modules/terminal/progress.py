@@ -138,6 +138,7 @@ class Progress:
         self._pictures = pictures
         self._clock = clock
         self._run_began = math.inf
+        self._is_answered = False
         self._waits = Waits(
             stream,
             self.say,
@@ -242,6 +243,7 @@ class Progress:
         """Name what is waited for from now on, and no more what has come."""
         match event:
             case RunStarted():
+                self._is_answered = False
                 self._run_began = self._clock()
                 self._waits.begin_run()
                 self._waits.end("request")
@@ -258,6 +260,7 @@ class Progress:
             case SubtaskChanged(subtask):
                 self._waits.end(("part", subtask.id))
             case RunFinished(outcome):
+                self._is_answered = True
                 self._waits.end_all()
                 took = self._clock() - self._run_began
                 if took > CALLED_AFTER_SECONDS and outcome.status != "interrupted":
@@ -299,6 +302,7 @@ class Progress:
 
     def begin_request(self) -> None:
         """Name what is done for a request before its run begins."""
+        self._is_answered = False
         self._wait("request", "loop", "what the request needs")
 
     def end_waits(self) -> None:
@@ -320,8 +324,8 @@ class Progress:
         await self(Notice("loop", text))
 
     async def waiting(self, text: str) -> None:
-        """Tell what is being waited for, unless quiet is wanted."""
-        if self._loudness != "quiet":
+        """Tell what is being waited for, unless quiet is wanted, or the answer has been given."""
+        if self._loudness != "quiet" and not self._is_answered:
             self.say("loop", text)
 
     def say(self, stage: str, text: str) -> None:
