@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.base.redaction import EXTRA_NAME, is_little_but_a_key
@@ -102,6 +103,10 @@ class _Requests:
         from modules.terminal.input.prompt import Typing, edited_code, typed_lines
 
         self._at.is_typed = True
+        self.interaction.progress.reword = lambda stage, text: (
+            text if stage == "help" else self._commands.reworded(text)  # which names both
+        )
+        self._setting.complaints.reword = self._commands.reworded
         self._at.edit = edited_code
         is_quiet = self._setting.arguments.quiet
         if not is_quiet:
@@ -158,6 +163,9 @@ class _Requests:
             outcome = await self._done(line)
             if isinstance(outcome, ExitCode):
                 return outcome
+            if outcome.answer is not None and not outcome.steps and outcome.graph is None:
+                # No plan has made it: it is the page that helps.
+                outcome = replace(outcome, answer=self._commands.reworded(outcome.answer))
             with cut_by_interrupt():
                 return self.interaction.report(outcome)
             end_cut_text(sys.stdout)

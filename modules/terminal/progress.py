@@ -139,6 +139,8 @@ class Progress:
         self._clock = clock
         self._run_began = math.inf
         self._is_answered = False
+        self.reword: Callable[[str, str], str] = lambda stage, text: text
+        """Goes over what is said under a stage, for a reader who types other commands."""
         self._waits = Waits(
             stream,
             self.say,
@@ -333,7 +335,7 @@ class Progress:
 
         On a terminal it is broken at words, and its stage is dim.
         """
-        line = f"[{stage}] {printable(self._redactor.text(text))}"
+        line = f"[{stage}] {printable(self._redactor.text(self.reword(stage, text)))}"
         live = self._waits.live
         if live.is_live:
             line = "\n".join(_said(line, live))

@@ -12,7 +12,7 @@ from typing import Final
 from config.settings import SettingsError
 from core.base.text import near_names
 from core.errors import ExitCode, UsageError
-from modules.cli.command_line import COMMANDS, is_lone_word
+from modules.cli.command_line import ACTIONS, COMMANDS, is_lone_word
 from modules.cli.first_run import FIRST_RUN_COMMANDS
 from modules.cli.prompt_commands.command import GROUPS, Ask, AtPrompt, PromptCommand
 from modules.cli.prompt_commands.memory import MEMORY_COMMANDS
@@ -30,6 +30,22 @@ from modules.planning.guidance.commands import FOLDER, NAME
 from modules.terminal.input.candidates import Candidate
 
 _COMMAND: Final = re.compile(rf"/({NAME}|\?)")
+
+_HINT: Final = re.compile(r"(?<!another terminal: )agent\.py ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?")
+_EXAMPLE: Final = re.compile(r'(?m)^(\s+)agent\.py "([^"\n]*)"$')
+
+_OTHERWISE_HERE: Final = {
+    "config init": "/init",
+    "mcp test": "/mcp restart",
+    "models": "/model",
+    "models list": "/model",
+    "sessions list": "/sessions",
+    "sessions search": "/search",
+}
+"""Commands of the command line that have another name at the prompt."""
+
+_WITH_ACTIONS: Final = ("docs", "mcp", "workflow")
+"""Commands at the prompt that have actions, if not all that `agent.py` has."""
 
 NEAR: Final = 0.75
 """From which likeness on (difflib's ratio) the first of several words is a mistyped command."""
@@ -116,6 +132,29 @@ class PromptCommands:
         if command.proposes_once:
             self._proposed[command.name] = found
         return len(begun), [each for each in found if _fits(each.text, begun)]
+
+    def reworded(self, text: str) -> str:
+        """A text of ours with the commands of `agent.py` as they are typed here, if they are."""
+        if "agent.py" not in text:
+            return text
+        return _HINT.sub(self._typed_here, _EXAMPLE.sub(r"\1\2", text))
+
+    def _typed_here(self, hint: re.Match[str]) -> str:
+        name, word = hint.groups()
+        if (other := _OTHERWISE_HERE.get(f"{name} {word}")) is not None:
+            return other
+        behind = f" {word}" if word else ""
+        is_action = word in ACTIONS.get(name, ())
+        if not is_action and name in _OTHERWISE_HERE:
+            return f"{_OTHERWISE_HERE[name]}{behind}"
+        if (command := self._named(name)) is None:
+            return hint[0]
+        if is_action and (
+            name not in _WITH_ACTIONS
+            or all(each.text != word for each in command.complete(self._at, ""))
+        ):
+            return hint[0]
+        return f"/{name}{behind}"
 
     def interrupt(self) -> bool:
         """Stop a command that waits for servers; they start on. Whether there was one."""
