@@ -27,7 +27,7 @@ from modules.terminal.streams import StdoutLost, log_bug, writing_stdout
 from modules.terminal.waits import can_erase, cut_by_interrupt, interrupting
 
 if TYPE_CHECKING:
-    from modules.terminal.input.ahead import TypedAhead
+    from modules.terminal.input.prompt import TypedAhead
 
 
 def converse(setting: Setting) -> ExitCode:
@@ -99,8 +99,7 @@ class _Requests:
 
     async def _typed(self) -> ExitCode:
         # Late: prompt_toolkit takes 0.1 s.
-        from modules.terminal.input.ahead import TypedAhead
-        from modules.terminal.input.prompt import Typing, edited_code, typed_lines
+        from modules.terminal.input.prompt import TypedAhead, Typing, edited_code, typed_lines
 
         self._at.is_typed = True
         self.interaction.progress.reword = lambda stage, text: (

@@ -4,12 +4,13 @@ It is imported when a prompt is to open: prompt_toolkit takes 0.1 s. All is show
 stdout carries answers only.
 """
 
+import contextlib
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
@@ -18,6 +19,9 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
+from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import create_output
 from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import is_dumb_terminal
@@ -25,15 +29,15 @@ from prompt_toolkit.utils import is_dumb_terminal
 from core.base.frozen import frozen
 from core.base.text import one_line
 from core.errors import UsageError
-from modules.terminal.input.ahead import TypedAhead
 from modules.terminal.input.bottom_line import bottom_text
 from modules.terminal.input.candidates import Candidates, Part, attached_word, path_candidates
 from modules.terminal.input.history import kept_history
 from modules.terminal.input.keys import NO_EDITOR, has_editor, prompt_keys
 from modules.terminal.input.pastes import Pastes
-from modules.terminal.input.repl import PROMPT, WayOut, piped_lines
+from modules.terminal.input.repl import MAX_LINE_BYTES, PROMPT, WayOut, piped_lines
 from modules.terminal.input.resizing import redraw_when_resized
 from modules.terminal.input.typeahead import lending_terminal, mark_pastes
+from modules.terminal.prompt import PromptKeyboard, pending_keys
 from modules.terminal.streams import printable
 from modules.terminal.waits import interrupting
 
@@ -63,6 +67,56 @@ _STYLE: Final = Style.from_dict(
 
 def _no_parts() -> Sequence[Part]:
     return ()
+
+
+class TypedAhead:
+    """The keyboard of the prompt, and the keys that came while no prompt was open.
+
+    They make the text that the next prompt begins with. No Enter in it sends anything, for a pasted
+    text has one at the end of each line.
+    """
+
+    def __init__(self, stdin: TextIO) -> None:
+        """Nothing was typed so far."""
+        self.keyboard = PromptKeyboard(stdin)
+        self._keys: list[KeyPress] = []
+
+    async def collect(self) -> None:
+        """Take what was typed until now, for the next prompt."""
+        self._keys += get_typeahead(self.keyboard)  # what came with the line that was sent
+        with contextlib.suppress(OSError, ValueError):  # the terminal is gone
+            self._keys += await pending_keys(self.keyboard)
+
+    def take(self, pastes: Pastes) -> str | None:
+        """The text that the keys make; None where they leave, by Ctrl-D with nothing before it."""
+        keys, self._keys = self._keys, []
+        return _text_of(keys, pastes)
+
+
+def _text_of(keys: Iterable[KeyPress], pastes: Pastes) -> str | None:
+    """What the keys make of an empty line; those that move about in it do nothing."""
+    text, is_folded = "", False
+    for press in keys:
+        if len(text) > MAX_LINE_BYTES:  # no request any more
+            break
+        match press.key:
+            case Keys.BracketedPaste:
+                shown = pastes.shown(press.data)
+                text, is_folded = text + shown, is_folded or shown == pastes.mark_before(shown)
+            case Keys.ControlM | Keys.ControlJ:
+                text += "\n"
+            case Keys.ControlH:
+                text = text[: -len(pastes.mark_before(text)) or -1]
+            case Keys.ControlU:
+                text = text[: text.rfind("\n") + 1]
+            case Keys.ControlD if not text:
+                return None
+            case str() as character if len(character) == 1 and character.isprintable():
+                text += character
+            case _:
+                pass
+    text = text.strip("\n")
+    return text if is_folded else pastes.shown(text)
 
 
 @frozen
