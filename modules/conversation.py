@@ -328,7 +328,8 @@ class Conversation:
         return outcome if self._expected is None else self._expected.settle(outcome)
 
     async def _ask(self, asked: _Asked, execution: ExecutionContext | None) -> RunOutcome:
-        if asked.by_hand.is_plain and asked.graph is None and asks_for_help(asked.request):
+        is_plain = asked.by_hand.is_plain and asked.graph is None
+        if is_plain and asks_for_help(asked.request, reads_text=self.model.traits.reads_text):
             return await self._help()
         work = execution or current() or begin()
         work = work.within(session=self.session.memory.session_id, profile=self.profile.agent.id)

@@ -60,6 +60,9 @@ _SHAPES: Final = (
     ("://", r"(?P<start>://[^\s/:@\"']{0,200}:)(?![$<{*…])[^\s/@\"']{1,200}(?P<end>@)"),
     ("eyJ", r"(?<![\w-])eyJ[\w-]{8,4000}\.eyJ[\w-]{8,4000}\.[\w-]{16,4000}"),
     ("sk-", r"(?<![\w-])sk-(?=[\w-]{0,200}[0-9])(?=[\w-]{0,200}[A-Z])[\w-]{20,200}"),
+    ("sk-", r"(?<![\w-])sk-[0-9a-f]{32}(?![\w-])"),
+    ("gsk_", r"(?<![\w-])gsk_[A-Za-z0-9]{40,100}"),
+    ("xai-", r"(?<![\w-])xai-[A-Za-z0-9]{60,200}"),
     ("AKIA", r"(?<![A-Za-z0-9])AKIA[A-Z0-9]{16}(?![A-Za-z0-9])"),
     ("ASIA", r"(?<![A-Za-z0-9])ASIA[A-Z0-9]{16}(?![A-Za-z0-9])"),
     ("AIza", r"AIza[\w-]{35}"),
@@ -73,6 +76,17 @@ _SHAPES: Final = (
 
 MASK_NAME: Final = "MASK"
 """What stands in place of what one of the user's own patterns matches."""
+
+WORDS_BESIDE_KEY: Final = 5
+"""A text of a key and no more other words is given away by mistake; more of them ask something."""
+
+_LONE_KEY: Final = lazy_pattern(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[\w+=~-]{24,1000}")
+"""A word that could be the key of a service whose form nobody told us of."""
+
+_ASSIGNED: Final = lazy_pattern(
+    r"(?:export +|set +|setx +|\$env:)?(?P<name>[A-Za-z_]\w{0,100}) ?[=:] ?[\"']?\S{8,8000}"
+)
+"""What a shell or a file says of a variable."""
 
 _NUMBER: Final = lazy_pattern(r"[-+.e0-9]+")
 _MAX_NUMBER_BITS: Final = 10_000
@@ -110,6 +124,21 @@ def secrets_of(name: str, value: str) -> Iterator[str]:
         for password in (found["password"], unquote(found["password"])):
             if len(password) >= MIN_SECRET_CHARACTERS and password not in found.group(1, 2):
                 yield password
+
+
+def is_little_but_a_key(text: str) -> bool:
+    """Whether a text is a key or token, or says one in a few words."""
+    text = text.strip()
+    if _LONE_KEY.fullmatch(text):
+        return True
+    assigned = _ASSIGNED.fullmatch(text)
+    if assigned is not None and names_a_secret(assigned["name"]):
+        return True
+    rest = text
+    for sign, shape in _SHAPES:
+        if sign in rest and sign != "://":
+            rest = re.sub(shape, " ", rest)
+    return rest != text and len(rest.split()) <= WORDS_BESIDE_KEY
 
 
 class Redactor:

@@ -5,6 +5,7 @@ The module of a command is loaded when the command is named.
 
 import argparse
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import pairwise
@@ -13,7 +14,7 @@ from typing import Final, Literal, NoReturn, TypeAlias, get_args
 
 from config.schema import AgentProfile, GraphMode
 from config.settings import Places
-from core.base.text import edit_distance
+from core.base.text import NEAR_SHOWN, lazy_pattern, near_names
 from core.errors import ExitCode, UsageError
 from modules.cli.parser import (
     END_OF_OPTIONS,
@@ -117,8 +118,12 @@ examples:
 """
 
 
-MISTYPED_BY_MAX: Final = 2
-"""So many characters a word may differ from a command that it was meant to be."""
+COMMANDS_NEAR: Final = 0.65
+ACTIONS_NEAR: Final = 0.8
+"""From which likeness on (difflib's ratio) a lone word is taken for one that was mistyped."""
+
+_LONE_WORD: Final = lazy_pattern(r"[A-Za-z][\w-]*", re.ASCII)
+"""What could be a command's name."""
 
 _ACTING: Final = frozenset({"call", "run-plan", "workflow"})
 """Commands that do something in the world, so that an answer that nobody reads is lost."""
@@ -448,13 +453,41 @@ def find_command(argv: Sequence[str], program: str = "agent.py") -> list[str] | 
         return _behind_its_option(words, program)
     if words[0] in COMMANDS:
         return _in_order(words[0], [*options, *words[1:]], program)
-    how_far = {name: edit_distance(words[0].casefold(), name) for name in COMMANDS}
-    near = [name for name in COMMANDS if how_far[name] <= MISTYPED_BY_MAX and _goes_on(name, words)]
-    if near:
-        nearest = min(how_far[name] for name in near)
-        meant = [name for name in near if how_far[name] == nearest]
-        raise UsageError(_mistyped(words, meant, program))
+    if meant := _mistyped(words):
+        lines = " or ".join(f"{program} {name}" for name in meant)
+        raise UsageError(
+            f"there is no command '{words[0]}'; did you mean: {lines}\n"
+            f"a request that begins with this word goes behind --: {program} -- {' '.join(words)}"
+        )
     return None
+
+
+def is_lone_word(request: str) -> bool:
+    """Whether a request may be a command that is not there: one word, as commands are named."""
+    return _LONE_WORD.fullmatch(request) is not None
+
+
+def _near_commands(word: str) -> list[str]:
+    """The commands with an action of this name, else what is named nearly so."""
+    actions = {action for several in ACTIONS.values() for action in several}
+    if word not in actions and (near := near_names(word, COMMANDS, COMMANDS_NEAR, most=1)):
+        return near
+    near = near_names(word, sorted(actions), ACTIONS_NEAR, most=1)
+    several = (
+        f"{command} {name}" for command, of in ACTIONS.items() for name in near if name in of
+    )
+    return [*several][:NEAR_SHOWN]
+
+
+def _mistyped(words: Sequence[str]) -> list[str]:
+    """What a lone word means that is nearly a command's name, or one with a command's rest."""
+    first, *rest = words
+    if not is_lone_word(first):
+        return []
+    near = _near_commands(first.casefold())
+    if not rest or looks_like_option(rest[0]):
+        return near
+    return [name for name in near if rest[0].casefold() in ACTIONS.get(name, ())]
 
 
 def request_options(program: str, *, add_help: bool = True) -> OptionsParser:
@@ -520,13 +553,6 @@ def _parser_of(command: str) -> Parse:
     return parse
 
 
-def _goes_on(command: str, words: Sequence[str]) -> bool:
-    """Whether the rest of the line is as it would be behind the command."""
-    if len(words) == 1:
-        return True
-    return looks_like_option(words[1]) or words[1].casefold() in ACTIONS.get(command, ())
-
-
 def _behind_its_option(words: Sequence[str], program: str) -> list[str] | None:
     """The command line of a command before which an option of its own stands, as `--last trace`."""
     before, behind = _parted(words)
@@ -550,13 +576,3 @@ def _in_order(command: str, words: list[str], program: str) -> list[str]:
     if not options or not rest or rest[0] == END_OF_OPTIONS or not actions:
         return [command, *words]
     return [command, rest[0], *options, *rest[1:]]
-
-
-def _mistyped(words: Sequence[str], meant: Sequence[str], program: str) -> str:
-    action = [word.casefold() for word in words[1:2] if not looks_like_option(word)]
-    lines = " or ".join(" ".join([program, name, *action]) for name in meant)
-    request = " ".join(words)
-    return (
-        f"there is no command '{words[0]}'; did you mean: {lines}\n"
-        f"a request that begins with this word goes behind --: {program} -- {request}"
-    )

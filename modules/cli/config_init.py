@@ -18,14 +18,19 @@ from config.yaml_edit import with_value
 from core.base.files import FileTooLarge, make_private_folder, read_regular, write_atomically
 from core.base.frozen import frozen
 from core.base.text import counted
-from core.errors import ExitCode, UsageError, UserError, storing
+from core.errors import ConfigurationError, ExitCode, UsageError, UserError, storing
 from core.values import Json, JsonObject
 from modules.cli.auth import set_key
 from modules.cli.doctor import diagnose
 from modules.cli.parser import CommandParser
 from modules.cli.surroundings import Surroundings
 from modules.model_manager import choose_model
-from modules.models.credentials import USUAL_VARIABLES
+from modules.models.credentials import (
+    USUAL_VARIABLES,
+    KeyringStore,
+    OpenBackend,
+    system_backend,
+)
 from modules.terminal.streams import typed_answer
 
 OTHERS: Final = (
@@ -109,7 +114,7 @@ def initialise(around: Surroundings) -> ExitCode:
         around.complaints.tell(proposal.told)
         proposal = _asked(proposal, stderr)
         if proposal.model.startswith("offline"):
-            _ask_for_key(around, stderr)
+            ask_for_key(around, stderr)
     elif not options.yes:
         return around.report(_document(proposal, is_written=False), _would(proposal))
     _write(around, proposal)
@@ -210,14 +215,32 @@ def _is_yes(question: str, stderr: TextIO) -> bool:
     return typed_answer(f"{question} [Y/n] ", stderr).lower() not in ("n", "no")
 
 
-def _ask_for_key(around: Surroundings, stderr: TextIO) -> None:
-    """Keep the key of a service, where there is one; what goes wrong is told, and no more."""
+def ask_for_key(
+    around: Surroundings, stderr: TextIO, open_backend: OpenBackend = system_backend
+) -> None:
+    """Keep the key of a service, where there is one; what goes wrong is told, and no more.
+
+    Where no key can be kept, none is asked for.
+    """
+    try:
+        kind = KeyringStore(around.places.home, open_backend).backend_name()
+    except ConfigurationError:
+        kind = None
+    if kind is None:
+        variables = " or ".join(USUAL_VARIABLES.values())
+        around.complaints.say(
+            "auth",
+            f"no key can be kept, for this system has no keyring. Two ways to give one: set "
+            f"{variables} where you start agent.py, or install a keyring (Secret Service, "
+            "KWallet), then: agent.py auth set gemini",
+        )
+        return
     question = f"a key of {', '.join(USUAL_VARIABLES)}? name it, or Enter for none: "
     with suppress(EOFError):
         if service := typed_answer(question, stderr):
             around.options.name = service
             try:
-                set_key(around)
+                set_key(around, open_backend=open_backend)
             except UserError as error:
                 around.complaints.say("auth", f"no key was kept: {error}")
 

@@ -20,13 +20,12 @@ from config.schema import AgentProfile
 from config.server_list import ServerList, secret_values
 from config.settings import Places
 from core.base.frozen import frozen
-from core.base.text import lazy_pattern
 from core.errors import ExitCode, UsageError
 from core.events import Emit, Event, ModelAnswered, RunStarted, SubtaskEvent
 from core.process.server import SpawnedServer
 from core.team.graph import TaskGraph
 from core.turn import RunOutcome
-from modules.cli.command_line import Arguments
+from modules.cli.command_line import Arguments, is_lone_word
 from modules.cli.composition import asking_leave, build_dispatcher, guide_for, open_display
 from modules.cli.event_stream import EventWriter
 from modules.conversation import Conversation
@@ -51,8 +50,6 @@ marks = logging.getLogger("cortex_r.marks")
 
 
 MODELS_WAITED_FOR = "keys and models that may be there"
-
-_WORD = lazy_pattern(r"[^\W\d_][\w-]*")
 
 
 @frozen
@@ -118,7 +115,8 @@ def answer(
         with waits.during("stdin", "what stdin gives"):
             beside = StdinReader(sys.stdin.fileno()).read(setting.arguments.stdin)
     interaction = Interaction(setting)
-    if interaction.may_cost and is_lone_word(request) and not setting.arguments.prompt:
+    is_meant = bool(setting.arguments.prompt or beside.text or asks_for_help(request))
+    if interaction.may_cost and is_lone_word(request) and not is_meant:
         _ask_about(request, interaction)
     if isinstance(file := setting.arguments.graph, Path):
         from modules.team.writing import load_graph  # late: few requests bring a graph
@@ -130,20 +128,18 @@ def answer(
     return interaction.run(_answer(interaction, request, beside, graph))
 
 
-def is_lone_word(request: str) -> bool:
-    """Whether a request may well be a command that was misspelt, or is not there."""
-    return _WORD.fullmatch(request) is not None and not asks_for_help(request)
-
-
 def _ask_about(word: str, interaction: "Interaction") -> None:
-    """Ask the person at the terminal whether a model is to see a lone word; in a pipe it does.
+    """Ask the person at the terminal whether a model is to see a lone word.
 
     Raises:
-        UsageError: it is not.
+        UsageError: it is not, or nobody can be asked.
     """
-    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        return
     model = interaction.conversation.model.name
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        raise UsageError(
+            f"'{word}' is no command, and a lone word is not sent to {model}, which may cost\n"
+            f"agent.py -p {word} sends it; agent.py --help lists the commands"
+        )
     interaction.progress.end_waits()
     question = f"'{word}' is no command. Send it to {model} as a request? [y/N] "
     with suppress(EOFError):

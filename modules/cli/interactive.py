@@ -7,7 +7,10 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from core.base.redaction import EXTRA_NAME, is_little_but_a_key
 from core.errors import CortexError, ExitCode, exit_code_of
 from core.turn import RunOutcome
 from modules.cli.first_run import OFFER, answered, first_words
@@ -22,6 +25,9 @@ from modules.terminal.input.repl import GREETING, Leaving, Repl, WayOut, piped_l
 from modules.terminal.input.typeahead import keeping_typeahead
 from modules.terminal.streams import StdoutLost, log_bug, writing_stdout
 from modules.terminal.waits import can_erase, cut_by_interrupt, interrupting
+
+if TYPE_CHECKING:
+    from modules.terminal.input.prompt import TypedAhead
 
 
 def converse(setting: Setting) -> ExitCode:
@@ -51,6 +57,7 @@ class _Requests:
         if interaction.questions is not None:
             interaction.questions.is_command = self._commands.knows
         self._bottom = BottomLine(self._at)
+        self._ahead: TypedAhead | None = None
         self._is_interrupted = self._has_left = False
         leaves = "Ctrl-C once more leaves, and so does Ctrl-D"
         self._way_out = WayOut(functools.partial(self._say, "loop", leaves))
@@ -94,9 +101,13 @@ class _Requests:
 
     async def _typed(self) -> ExitCode:
         # Late: prompt_toolkit takes 0.1 s.
-        from modules.terminal.input.prompt import Typing, edited_code, typed_lines
+        from modules.terminal.input.prompt import TypedAhead, Typing, edited_code, typed_lines
 
         self._at.is_typed = True
+        self.interaction.progress.reword = lambda stage, text: (
+            text if stage == "help" else self._commands.reworded(text)  # which names both
+        )
+        self._setting.complaints.reword = self._commands.reworded
         self._at.edit = edited_code
         is_quiet = self._setting.arguments.quiet
         if not is_quiet:
@@ -105,11 +116,12 @@ class _Requests:
         if (told := None if is_quiet else first_words(self._at)) is not None:
             self._say("config", told)
         await self.interaction.dispatcher.start_unlearned()  # the first request is yet to be typed
-        redact = self._setting.complaints.redactor.text
         is_kept = self._setting.profile.memory.memory_service
+        self._ahead = TypedAhead(sys.stdin)
         typing = Typing(
+            self._ahead,
             self._setting.places.history_file if is_kept else None,
-            redact,
+            self._without_secrets,
             self._way_out,
             functools.partial(self._say, "loop"),
             self._commands.candidates,
@@ -156,10 +168,12 @@ class _Requests:
     async def _answer_typed(self, line: str) -> ExitCode:
         self._is_interrupted = False
         try:
-            done = await self._commands.run(line)
-            if isinstance(done, ExitCode):
-                return done
-            outcome = await self._asked(done)
+            outcome = await self._done(line)
+            if isinstance(outcome, ExitCode):
+                return outcome
+            if outcome.answer is not None and not outcome.steps and outcome.graph is None:
+                # No plan has made it: it is the page that helps.
+                outcome = replace(outcome, answer=self._commands.reworded(outcome.answer))
             with cut_by_interrupt():
                 return self.interaction.report(outcome)
             end_cut_text(sys.stdout)
@@ -170,10 +184,25 @@ class _Requests:
             self.interaction.progress.end_waits()  # what goes on has no row beside a prompt
             await self._bottom.look()
 
+    def _without_secrets(self, line: str) -> str:
+        """A line as the history of lines keeps it."""
+        if is_little_but_a_key(line):
+            return f"[redacted {EXTRA_NAME}]"
+        return self._setting.complaints.redactor.text(line)
+
+    async def _done(self, line: str) -> ExitCode | RunOutcome:
+        """What a command or a request comes to; what is typed meanwhile is for the next prompt."""
+        try:
+            done = await self._commands.run(line)
+            return done if isinstance(done, ExitCode) else await self._asked(done)
+        finally:
+            if self._ahead is not None:
+                await self._ahead.collect()
+
     async def _asked(self, ask: Ask) -> RunOutcome:
+        request = clean_request(ask.request)
         self._at.last_request = ask.request
         self.interaction.progress.begin_request()
-        request = clean_request(ask.request)
         return await self._conversation.ask(request, by_hand=ask.by_hand, graph=ask.graph)
 
     def _next_text(self) -> str:

@@ -16,6 +16,7 @@ from typing import BinaryIO, Final, Literal, TypeAlias
 
 from core.base.clock import Clock
 from core.base.frozen import frozen
+from core.base.redaction import is_little_but_a_key
 from core.base.text import lazy_pattern, with_line_feeds
 from core.errors import UsageError
 from core.turn import TextInput
@@ -37,7 +38,8 @@ def clean_request(text: str) -> str:
     r"""The request without control characters, line ends as `\n`, outer white space dropped.
 
     Raises:
-        UsageError: nothing is left, or it is too long, or no text.
+        UsageError: nothing is left, it is too long or no text, or little but a key, which no model
+            may see.
     """
     if len(text) > MAX_REQUEST_CHARACTERS:
         raise UsageError(
@@ -52,6 +54,12 @@ def clean_request(text: str) -> str:
     cleaned = clean_text(text)
     if not cleaned:
         raise UsageError("the request is empty; say what you want, such as: add 5 and 7")
+    if is_little_but_a_key(cleaned):
+        raise UsageError(
+            "this looks like a key, and was neither sent nor kept; to keep one: agent.py auth set "
+            "NAME, which asks for it unseen, or a variable such as GEMINI_API_KEY; if it is none, "
+            "say in a sentence what to do with it"
+        )
     return cleaned
 
 

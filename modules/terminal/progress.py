@@ -140,6 +140,9 @@ class Progress:
         self._pictures = pictures
         self._clock = clock
         self._run_began = math.inf
+        self._is_answered = False
+        self.reword: Callable[[str, str], str] = lambda stage, text: text
+        """Goes over what is said under a stage, for a reader who types other commands."""
         self._waits = Waits(
             stream,
             self.say,
@@ -198,7 +201,7 @@ class Progress:
 
     def _rows(self, now: float) -> Sequence[Row]:
         live = self._waits.live
-        rows = () if self._view is None else self._view.rows(now, live.columns)
+        rows = () if self._view is None else self._view.rows(now, live.columns, live.rows - 1)
         return (
             rows
             if self._graph is None
@@ -244,6 +247,7 @@ class Progress:
         """Name what is waited for from now on, and no more what has come."""
         match event:
             case RunStarted():
+                self._is_answered = False
                 self._run_began = self._clock()
                 self._waits.begin_run()
                 self._waits.end("request")
@@ -260,6 +264,7 @@ class Progress:
             case SubtaskChanged(subtask):
                 self._waits.end(("part", subtask.id))
             case RunFinished(outcome):
+                self._is_answered = True
                 self._waits.end_all()
                 took = self._clock() - self._run_began
                 if took > CALLED_AFTER_SECONDS and outcome.status != "interrupted":
@@ -309,6 +314,7 @@ class Progress:
 
     def begin_request(self) -> None:
         """Name what is done for a request before its run begins."""
+        self._is_answered = False
         self._wait("request", "loop", "what the request needs")
 
     def end_waits(self) -> None:
@@ -330,8 +336,8 @@ class Progress:
         await self(Notice("loop", text))
 
     async def waiting(self, text: str) -> None:
-        """Tell what is being waited for, unless quiet is wanted."""
-        if self._loudness != "quiet":
+        """Tell what is being waited for, unless quiet is wanted, or the answer has been given."""
+        if self._loudness != "quiet" and not self._is_answered:
             self.say("loop", text)
 
     def say(self, stage: str, text: str) -> None:
@@ -339,7 +345,7 @@ class Progress:
 
         On a terminal it is broken at words, and its stage is dim.
         """
-        line = f"[{stage}] {printable(self._redactor.text(text))}"
+        line = f"[{stage}] {printable(self._redactor.text(self.reword(stage, text)))}"
         live = self._waits.live
         if live.is_live:
             line = "\n".join(_said(line, live))

@@ -6,6 +6,9 @@ for stdout carries answers only.
 
 import asyncio
 import contextlib
+import os
+import select
+import sys
 import termios
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextvars import ContextVar, copy_context
@@ -15,16 +18,21 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app_or_none, in_terminal
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_input
-from prompt_toolkit.input.typeahead import clear_typeahead
+from prompt_toolkit.input.typeahead import clear_typeahead, get_typeahead, store_typeahead
 from prompt_toolkit.input.vt100 import Vt100Input
+from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
 from prompt_toolkit.output import create_output
 from prompt_toolkit.utils import is_dumb_terminal
 
 from modules.terminal.input.repl import read_chunk
+from modules.terminal.input.typeahead import mark_pastes
 
 _LOCAL_MODES: Final = 3
 """The place of the local modes in what `termios.tcgetattr` gives."""
+
+_SETTLED_SECONDS: Final = 0.05
+"""A terminal hands on a long text in pieces; the next one comes sooner than that."""
 
 _IS_BRIEF: Final = ContextVar("is_brief", default=False)
 """Whether an open prompt is put aside for a text that is written at once."""
@@ -59,25 +67,48 @@ def do_above_prompt(write: Callable[[], None]) -> None:
     asyncio.get_running_loop().create_task(above(), context=context)
 
 
-@contextlib.asynccontextmanager
-async def prompt_aside(stdin: TextIO) -> AsyncGenerator[None]:
-    """Put an open prompt aside for questions; keys between two of them wait for the next.
-
-    What was typed before goes to nobody, and so does what is left over.
+async def pending_keys(keyboard: Vt100Input) -> list[KeyPress]:
+    """The keys that were pressed and nobody has read; none while another program has the terminal.
 
     Raises:
         OSError, ValueError: there is no terminal.
     """
+    keys: list[KeyPress] = []
+    terminal = keyboard.fileno()
+    while os.tcgetpgrp(terminal) == os.getpgrp() and not keyboard.closed:
+        if not select.select([terminal], [], [], 0)[0]:
+            break
+        while select.select([terminal], [], [], 0)[0] and not keyboard.closed:
+            keys += keyboard.read_keys()
+        await asyncio.sleep(_SETTLED_SECONDS)
+    return keys
+
+
+@contextlib.asynccontextmanager
+async def prompt_aside(stdin: TextIO) -> AsyncGenerator[None]:
+    """Put an open prompt aside for questions; keys between two of them wait for the next.
+
+    What was typed before is no answer: it waits for the next prompt. What is left over goes to
+    nobody.
+
+    Raises:
+        OSError, ValueError: there is no terminal.
+    """
+    was_open = is_prompt_open()
     async with in_terminal():
-        keyboard = create_input(stdin)
+        keyboard = Vt100Input(stdin)
         with contextlib.nullcontext() if is_dumb_terminal() else keyboard.raw_mode():
-            with contextlib.suppress(termios.error):  # it was closed; who reads it is told
-                termios.tcflush(stdin, termios.TCIFLUSH)
-            clear_typeahead(keyboard)  # what came with the line that began the run
+            ahead = get_typeahead(keyboard)  # what came with the line that began the run
+            with contextlib.suppress(OSError, ValueError):  # it was closed; who reads it is told
+                ahead += await pending_keys(keyboard)
+            with contextlib.suppress(termios.error):
+                termios.tcflush(stdin, termios.TCIFLUSH)  # half a line, where the terminal edits
             try:
                 yield
             finally:
                 clear_typeahead(keyboard)
+                store_typeahead(keyboard, [] if was_open else ahead)
+                mark_pastes(sys.stderr)
 
 
 async def typed_line(

@@ -221,6 +221,8 @@ class Complaints:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.redactor = Redactor(environ)
+        self.reword: Callable[[str], str] = str
+        """Goes over what is told, for a reader who types other commands."""
 
     def fail(self, message: str, code: ExitCode) -> ExitCode:
         """Tell why there is no answer; gives `code` back."""
@@ -234,7 +236,7 @@ class Complaints:
     def tell(self, text: str) -> None:
         """Write text and a line end, on a terminal broken at words; a closed stderr is no bug."""
         with contextlib.suppress(OSError, ValueError):
-            told = printable(self.redactor.text(text))
+            told = printable(self.redactor.text(self.reword(text)))
             if sys.stderr.isatty():
                 told = "\n".join(map(_broken_at_words, told.split("\n")))
             sys.stderr.write(f"{told}\n")

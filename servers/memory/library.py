@@ -90,7 +90,9 @@ class MemoryLibrary:
             )
         ]
         told = dict.fromkeys(line for line in (note, *notes) if line)
-        return Found(tuple(ranked(found, now)[:top_k]), tuple(told))
+        return Found(
+            tuple(ranked(found, now, "" if mode == "vectors" else query)[:top_k]), tuple(told)
+        )
 
     def close(self) -> None:
         """End what runs; bounded in time."""

@@ -7,7 +7,7 @@ import pytest
 
 from modules.cli.prompt_commands.command import PromptCommand
 from modules.cli.prompt_commands.dispatch import COMMANDS_AT_PROMPT
-from tests.command_line import session_files, without_servers
+from tests.command_line import ROOT, session_files, without_servers
 from tests.processes.conftest import OpenScreen
 from tests.screens import ScreenTerminal
 
@@ -84,15 +84,21 @@ def test_a_mistyped_name_is_answered_with_the_nearest(
     assert session_files(tmp_path) == []
 
 
+@pytest.mark.parametrize("keeps_keys", [True, False])
 def test_a_profile_of_ones_own_is_proposed_written_and_tried(
-    open_screen: OpenScreen, tmp_path: Path
+    open_screen: OpenScreen, tmp_path: Path, keeps_keys: bool
 ) -> None:
-    terminal = open_screen("config", "init", HOME=str(tmp_path))
-    for question in ("documents folder [", "write ", "a key of "):
+    """A key is asked for only where one can be kept."""
+    kind = "tests.fixtures.keyring_in_file" if keeps_keys else "keyring.backends.fail"
+    backend = {"PYTHON_KEYRING_BACKEND": f"{kind}.Keyring", "PYTHONPATH": str(ROOT)}
+    terminal = open_screen("config", "init", HOME=str(tmp_path), **backend)
+    for question in ("documents folder [", "write ", *(["a key of "] if keeps_keys else [])):
         terminal.shows(question)
         terminal.send("\r")
     terminal.shows("all that is needed works")
     assert (tmp_path / "config" / "profiles.yaml").is_file()
+    assert ("a key of " in terminal.recorder.text) == keeps_keys
+    assert ("no key can be kept" in terminal.recorder.text) != keeps_keys
 
 
 def test_in_40_columns_what_a_command_does_stands_further_in_than_its_name(

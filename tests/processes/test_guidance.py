@@ -87,14 +87,16 @@ def test_at_a_terminal_it_is_asked_once_and_again_after_a_change(
     terminal.shows("[y/N]")
     terminal.send("y\r")
     terminal.shows("[guidance] instructions AGENTS.md")
-    terminal.shows("answer 1")
-    terminal.send("tell more\r")
-    terminal.shows("answer 2")
-    put(tmp_path / "AGENTS.md", "be long")
-    terminal.send("and more\r")
+    for number, further in ((1, "tell more"), (2, "and more")):
+        terminal.until(lambda text, seen=number + 1: text.count(PROMPT) == seen)
+        assert f"answer {number}" in terminal.text
+        if number == 2:
+            put(tmp_path / "AGENTS.md", "be long")
+        terminal.send(f"{further}\r")
     terminal.shows("│ be long")
     terminal.send("n\r")
-    terminal.shows("answer 3")
+    terminal.until(lambda text: text.count(PROMPT) == 4)
+    assert "answer 3" in terminal.text
     terminal.send("/skills\r")
     terminal.shows("not trusted yet")
     terminal.send(CTRL_D)

@@ -464,11 +464,33 @@ class TestALoneWord:
         terminal.expect_exact("127.0.0.1:1")
         assert terminal.wait() == 1
 
-    def test_is_a_request_in_a_pipe_and_for_a_model_that_costs_nothing(
+    @pytest.mark.parametrize(
+        ("word", "told"),
+        [
+            (
+                "frobnicate",
+                "'frobnicate' is no command, and a lone word is not sent to openai:dear",
+            ),
+            ("frobnicate", "agent.py -p frobnicate sends it"),
+            ("tools", "there is no command 'tools'; did you mean: agent.py mcp tools"),
+        ],
+    )
+    def test_is_refused_in_a_pipe_before_a_paid_model_sees_it(
+        self, tmp_path: Path, options: list[str], word: str, told: str
+    ) -> None:
+        env = environment(tmp_path, OPENAI_API_KEY="sk-0123456789")
+        done = agent(tmp_path, *options, word, env=env)
+        assert (done.code, done.out) == (2, "")
+        assert told in done.err
+        assert session_files(tmp_path) == []
+
+    def test_is_a_request_beside_a_text_and_for_a_model_that_costs_nothing(
         self, tmp_path: Path, options: list[str]
     ) -> None:
         env = environment(tmp_path, OPENAI_API_KEY="sk-0123456789")
-        assert agent(tmp_path, *options, "frobnicate", env=env).code == 1
+        done = agent(tmp_path, *options, "summarise", env=env, stdin=b"the text\n")
+        assert done.code == 1, done.err
+        assert agent(tmp_path, *options, "-p", "frobnicate", env=env).code == 1
         terminal = self.at_a_terminal(tmp_path, *options[:2], "--model", "offline", "frobnicate")
         terminal.expect_exact("No model is connected")
         assert terminal.wait() == 3

@@ -14,8 +14,8 @@ command: {sys.executable}
 args: [{ROOT / "tests" / "fixtures" / "servers" / "slow_server.py"}, "1.5", "1.5", "1.5"]
 """
 MEMORY_SERVER = "id: memory\nscript: servers/memory_server.py"
-PROMPT_OPENS = b"\x1b[?2004h"
-"""Bracketed paste, which each prompt switches on."""
+PROMPT_OPENS = b"\x1b[6n\x1b[?2004h"
+"""Where the cursor is, and bracketed paste: what each prompt begins with."""
 
 
 def at_terminal(

@@ -196,16 +196,59 @@ def test_ctrl_c_twice_in_a_run_that_does_not_end_leaves(at_prompt: OpenScreen) -
     assert terminal.ends() == 0
 
 
-def test_what_is_typed_during_a_run_is_kept_for_the_next_prompts(
+def test_what_is_typed_during_a_run_stands_at_the_next_prompt_and_is_not_sent(
     at_prompt: OpenScreen, tmp_path: Path
 ) -> None:
     terminal = at_prompt("--verbose", replies=[WORK])
     terminal.send("first\r")
     terminal.shows("for number in range")
-    terminal.send("second\rthird, half")
+    terminal.send("secomd\x7f\x7fnd\rthird, half")
+    terminal.shows(f"{PROMPT} second\n        … third, half")
+    assert asked(tmp_path) == ["first"]
+    terminal.send(" of it\r")
     terminal.shows("answer 1")
-    terminal.shows(f"{PROMPT} third, half")
-    assert asked(tmp_path) == ["first", "second"]
+    leave(terminal)
+    assert asked(tmp_path) == ["first", "second\nthird, half of it"]
+
+
+@pytest.mark.parametrize("marks", [(PASTE_BEGIN, PASTE_END), ("", "")])
+def test_what_is_pasted_during_a_run_is_one_request_once_it_is_sent(
+    at_prompt: OpenScreen, tmp_path: Path, marks: tuple[str, str]
+) -> None:
+    lines = [
+        f"line {number}: a text long enough to fill what a terminal keeps" * 3
+        for number in range(30)
+    ]
+    terminal = at_prompt("--verbose", replies=[WORK])
+    terminal.send("first\r")
+    terminal.shows("for number in range")
+    terminal.send("\r".join(lines).join(marks))
+    terminal.shows(f"{PROMPT} [pasted 30 lines]")
+    assert asked(tmp_path) == ["first"]
+    terminal.send("\r")
+    terminal.shows("answer 1")
+    leave(terminal)
+    assert asked(tmp_path) == ["first", "\n".join(lines)]
+
+
+def test_the_lines_behind_the_first_of_a_paste_without_marks_are_not_sent(
+    at_prompt: OpenScreen, tmp_path: Path
+) -> None:
+    terminal = at_prompt()
+    terminal.send("first\rsecond\rthird\r")
+    terminal.shows("answer 1")
+    terminal.shows(f"{PROMPT} second\n        … third")
+    assert asked(tmp_path) == ["first"]
+
+
+def test_an_interrupted_run_leaves_what_was_typed(at_prompt: OpenScreen, tmp_path: Path) -> None:
+    terminal = at_prompt("--verbose", replies=[SPIN])
+    terminal.send("spin\r")
+    terminal.shows("while True")
+    terminal.send("the next one\r")
+    terminal.send(CTRL_C)
+    terminal.shows(f"{PROMPT} the next one")
+    assert asked(tmp_path) == ["spin"]
 
 
 @pytest.mark.parametrize("extra", [{}, {"NO_COLOR": "1"}])
@@ -244,6 +287,35 @@ def test_plain_for_screen_readers_nothing_is_drawn_anew(
     terminal.shows("answer 1")
     leave(terminal)
     assert asked(tmp_path) == ["one\ntwo"]
+
+
+def test_plain_too_what_is_typed_during_a_run_is_sent_by_an_enter_alone(
+    at_prompt: OpenScreen, tmp_path: Path
+) -> None:
+    terminal = at_prompt("--verbose", profile="terminal: {plain: true}\n", replies=[WORK])
+    terminal.send("first\r")
+    terminal.shows("for number in range")
+    terminal.send("second\rthird\r")
+    terminal.shows("typed meanwhile; Enter alone sends it")
+    assert asked(tmp_path) == ["first"]
+    terminal.send("\r")
+    terminal.shows("answer 1")
+    leave(terminal)
+    assert asked(tmp_path) == ["first", "second\nthird"]
+
+
+@pytest.mark.parametrize("key", [f"AIza{'a1B-' * 8}abc", "MY_TOKEN=0123456789"])
+def test_a_key_that_is_typed_as_a_request_is_neither_sent_nor_kept(
+    at_prompt: OpenScreen, tmp_path: Path, key: str
+) -> None:
+    terminal = at_prompt()
+    terminal.send(f"{key}\r")
+    terminal.shows("this looks like a key, and was neither sent nor kept")
+    leave(terminal)
+    assert asked(tmp_path) == []
+    kept = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert any(file.name == "history" for file in kept)
+    assert not [file for file in kept if key.encode() in file.read_bytes()]
 
 
 def test_the_line_below_tells_model_and_session(at_prompt: OpenScreen) -> None:

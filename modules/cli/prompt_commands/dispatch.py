@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from config.settings import SettingsError
-from core.base.text import edit_distance, near_names
+from core.base.text import near_names
 from core.errors import ExitCode, UsageError
-from modules.cli.command_line import COMMANDS, MISTYPED_BY_MAX
+from modules.cli.command_line import ACTIONS, COMMANDS, is_lone_word
 from modules.cli.first_run import FIRST_RUN_COMMANDS
 from modules.cli.prompt_commands.command import GROUPS, Ask, AtPrompt, PromptCommand
 from modules.cli.prompt_commands.memory import MEMORY_COMMANDS
@@ -31,14 +31,24 @@ from modules.terminal.input.candidates import Candidate
 
 _COMMAND: Final = re.compile(rf"/({NAME}|\?)")
 
+_HINT: Final = re.compile(r"(?<!another terminal: )agent\.py ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?")
+_EXAMPLE: Final = re.compile(r'(?m)^(\s+)agent\.py "([^"\n]*)"$')
+
+_OTHERWISE_HERE: Final = {
+    "config init": "/init",
+    "mcp test": "/mcp restart",
+    "models": "/model",
+    "models list": "/model",
+    "sessions list": "/sessions",
+    "sessions search": "/search",
+}
+"""Commands of the command line that have another name at the prompt."""
+
+_WITH_ACTIONS: Final = ("docs", "mcp", "workflow")
+"""Commands at the prompt that have actions, if not all that `agent.py` has."""
+
 NEAR: Final = 0.75
 """From which likeness on (difflib's ratio) the first of several words is a mistyped command."""
-
-CHARACTERS_A_SLIP: Final = 4
-"""A word without a slash has one wrong character for so many, or it is another word."""
-
-_SHOWS: Final = ("list", "show")
-"""What may stand before the name of a command, as in `list sessions`."""
 
 
 COMMANDS_AT_PROMPT: Final[tuple[PromptCommand, ...]] = tuple(
@@ -98,7 +108,7 @@ class PromptCommands:
             self._at.commands = (*self._own, *self._users.current(first[1:].lower()))
         command = self._meant(first.lower(), words)
         if command is None:
-            await self._doubt(line.strip())
+            self._doubt(line.strip())
             return Ask(line.strip())
         if words and not command.arguments:
             raise UsageError(f"/{command.name} stands alone: {command.summary}")
@@ -131,6 +141,29 @@ class PromptCommands:
             self._proposed[command.name] = found
         return len(begun), [each for each in found if _fits(each.text, begun)]
 
+    def reworded(self, text: str) -> str:
+        """A text of ours with the commands of `agent.py` as they are typed here, if they are."""
+        if "agent.py" not in text:
+            return text
+        return _HINT.sub(self._typed_here, _EXAMPLE.sub(r"\1\2", text))
+
+    def _typed_here(self, hint: re.Match[str]) -> str:
+        name, word = hint.groups()
+        if (other := _OTHERWISE_HERE.get(f"{name} {word}")) is not None:
+            return other
+        behind = f" {word}" if word else ""
+        is_action = word in ACTIONS.get(name, ())
+        if not is_action and name in _OTHERWISE_HERE:
+            return f"{_OTHERWISE_HERE[name]}{behind}"
+        if (command := self._named(name)) is None:
+            return hint[0]
+        if is_action and (
+            name not in _WITH_ACTIONS
+            or all(each.text != word for each in command.complete(self._at, ""))
+        ):
+            return hint[0]
+        return f"/{name}{behind}"
+
     def interrupt(self) -> bool:
         """Stop a command that waits for servers; they start on. Whether there was one."""
         return self._running is not None and self._running.cancel()
@@ -152,43 +185,24 @@ class PromptCommands:
             return None
         return find_command(name, self._at.commands)
 
-    async def _doubt(self, line: str) -> None:
-        """Stop a line that is typed as a command but for its slash; the same line again is sent.
+    def _doubt(self, line: str) -> None:
+        """Stop a lone word that is a command but for its slash; the same line again is sent.
 
         Raises:
             UsageError: it may well be one, and was not sent.
         """
         before, self._doubted = self._doubted, ""
-        if (
-            not self._at.is_typed
-            or line == before
-            or (meant := await self._unslashed(line)) is None
-        ):
+        if not self._at.is_typed or line == before or not is_lone_word(line) or asks_for_help(line):
+            return
+        names = {name: each for each in self._own for name in (each.name, *each.others)}
+        near = near_names(line.lower(), names, NEAR, most=1)
+        if not near:
             return
         self._doubted = self._at.next_text = line
         model = self._at.conversation.model.name
-        raise UsageError(f"did you mean {meant}? Enter again sends this to {model} as it is")
-
-    async def _unslashed(self, line: str) -> str | None:
-        """The command that a line names, or nearly, with nothing behind but its arguments."""
-        words = line.split()
-        first, *rest = [word.lower() for word in words]
-        if len(rest) == 1 and first in _SHOWS and rest[0] not in _SHOWS:
-            (first, *rest), words = rest, words[1:]
-        command = self._named(first)
-        if command is None and first in COMMANDS and not rest:
-            return f"agent.py {first}, in another terminal"
-        command = command or _nearest(first, self._own)
-        if command is None or asks_for_help(line):
-            return None
-        if rest:
-            if len(rest) > len(command.arguments.split()):
-                return None
-            found = await asyncio.to_thread(lambda: [*command.complete(self._at, "")])
-            known = {candidate.text.lower() for candidate in found}
-            if rest[0] not in known and not (rest[0].isdecimal() and "[N]" in command.arguments):
-                return None
-        return " ".join([f"/{command.name}", *words[1:]])
+        raise UsageError(
+            f"did you mean /{names[near[0]].name}? Enter again sends this to {model} as it is"
+        )
 
     def _named(self, name: str) -> PromptCommand | None:
         return next((c for c in self._at.commands if name in (c.name, *c.others)), None)
@@ -205,14 +219,6 @@ class PromptCommands:
         finally:
             self._running.cancel()
             self._running = None
-
-
-def _nearest(word: str, commands: Sequence[PromptCommand]) -> PromptCommand | None:
-    """The command of that name, or of the one that is nearest to it."""
-    slips = min(len(word) // CHARACTERS_A_SLIP, MISTYPED_BY_MAX)
-    how_far = {edit_distance(word, name): c for c in commands for name in (c.name, *c.others)}
-    nearest = min(how_far)
-    return how_far[nearest] if nearest <= slips else None
 
 
 def _fits(text: str, begun: str) -> bool:

@@ -30,10 +30,14 @@ _CONNECT: Final = (
 
 _ASK_TO_CONNECT: Final = "Who runs the agent can connect a model to it."
 
+_GREETS: Final = lazy_pattern(
+    r"(?:hello|hi|hey|hallo|howdy|greetings|good (?:morning|afternoon|evening|day))"
+    r"(?: there| cortex(?:-r)?| again)?",
+    re.IGNORECASE,
+)
+
 _ASKS: Final = lazy_pattern(
-    r"(?:(?:hello|hi|hey|hallo|howdy|greetings|good (?:morning|afternoon|evening|day))"
-    r"(?: there| cortex(?:-r)?| again)?"
-    r"|(?:please )?help(?: me)?(?: please)?|usage|commands|examples|manual"
+    r"(?:(?:please )?help(?: me)?(?: please)?|usage|commands|examples|manual"
     r"|(?:who|what) are you|what is (?:this|cortex(?:-r)?)|tell me about (?:you|yourself)"
     r"|what (?:can|could|do|will) (?:you|i|we|it|this|cortex(?:-r)?) do"
     r"(?: here| for me| with (?:you|this|it))?"
@@ -67,10 +71,15 @@ class Situation:
         return f"{text}; {command}" if self.has_commands else text
 
 
-def asks_for_help(request: str) -> bool:
-    """Whether the request is a greeting, or only asks what can be asked."""
+def asks_for_help(request: str, *, reads_text: bool = False) -> bool:
+    """Whether the request only asks what can be asked.
+
+    A greeting does, but for a model that `reads_text`: it can greet.
+    """
     text = " ".join(request.replace("’", "'").replace("hat's", "hat is").split())
-    return _ASKS.fullmatch(text.strip(" !.,?") or text) is not None
+    text = text.strip(" !.,?") or text
+    is_greeting = _GREETS.fullmatch(text) is not None
+    return (is_greeting and not reads_text) or _ASKS.fullmatch(text) is not None
 
 
 def help_page(here: Situation) -> str:

@@ -37,7 +37,7 @@ _PAIRS: Final = (
 
 @frozen
 class FileChange:
-    """A file, by the name that the call has for it, and its text before and after."""
+    """A file, by its whole path with all links followed, and its text before and after."""
 
     name: str
     before: str
@@ -58,25 +58,28 @@ def file_change(tool: str, arguments: JsonObject, policy: ProvenancePolicy) -> F
     path = f"{policy.home}{paths[0][1:]}" if paths[0].startswith("~/") else paths[0]
     roots = (*policy.texts.get(server, ()), *policy.relative_to.get(server, ()))
     try:
-        before = _text_of(path, [root for root in map(Path, roots) if root.is_absolute()])
+        found = _found(path, [root for root in map(Path, roots) if root.is_absolute()])
     except (OSError, ValueError):  # no such path can be
         return None
-    after = None if before is None else _after(name, rest, before)
-    if before is None or after is None or len(after) > TEXT_BYTES_MAX:
+    if found is None:
+        return None
+    file, before = found
+    after = _after(name, rest, before)
+    if after is None or len(after) > TEXT_BYTES_MAX:
         return None
     if max(before.count("\n"), after.count("\n")) > LINES_MAX:
         return None
-    return FileChange(paths[0], before, after)
+    return FileChange(str(file), before, after)
 
 
-def _text_of(path: str, roots: Sequence[Path]) -> str | None:
-    """The text of a file in one of these folders, wherever links lead; None if it is none."""
+def _found(path: str, roots: Sequence[Path]) -> tuple[Path, str] | None:
+    """A file in one of these folders, wherever links lead, and its text; None if it is none."""
     folders = [root.resolve() for root in roots]
     for folder in folders:
         file = (folder / path).resolve()
         if any(file.is_relative_to(each) for each in folders):
             with suppress(OSError, FileTooLarge, ValueError):
-                return read_regular(file, TEXT_BYTES_MAX).decode()
+                return file, read_regular(file, TEXT_BYTES_MAX).decode()
     return None
 
 

@@ -29,6 +29,9 @@ LINES_OF_ONE_MIN = 12
 LINE_CHARACTERS_MAX = 200
 """How much of a title or name stands in a line of ours."""
 
+PATH_CHARACTERS_MAX = 4_096
+"""How much of a file's path is shown: no system has longer ones."""
+
 NAMES_MAX = 20
 """How many tools are named."""
 
@@ -36,6 +39,11 @@ _COLOURS: Final = {"+": GREEN, "-": RED, "@": CYAN}
 """Of a diff's lines, by how they begin."""
 
 _BOLD: Final = "1"
+
+_NAMES_LINES: Final = 2
+"""A unified diff begins with so many lines that name what is compared."""
+
+_NO_END: Final = "\\ No newline at end of file"
 
 _COLUMNS_MIN = 20
 _INDENT = "    "
@@ -58,10 +66,10 @@ def fields_text(fields: Iterable[tuple[str, str]], most: int) -> str:
     return "".join(_marked(_shortened(lines, share)) for lines in shown)
 
 
-def on_one_line(text: str) -> str:
-    """`text` for the middle of a line of ours, cut to `LINE_CHARACTERS_MAX`."""
-    line = " ".join(text[: READ_AHEAD * LINE_CHARACTERS_MAX].split())
-    return printable(with_hidden_shown(shorten(line, LINE_CHARACTERS_MAX)))
+def on_one_line(text: str, most: int = LINE_CHARACTERS_MAX) -> str:
+    """`text` for the middle of a line of ours, cut to so many characters."""
+    line = " ".join(text[: READ_AHEAD * most].split())
+    return printable(with_hidden_shown(shorten(line, most)))
 
 
 def changes_text(changes: Sequence[ToolChange]) -> str:
@@ -87,19 +95,32 @@ def _difference(change: ToolChange) -> list[str]:
 
 def change_text(change: FileChange, most: int) -> str:
     """How a file would differ, as a unified diff behind `MARK` of so many lines."""
-    name = on_one_line(change.name)
+    name = on_one_line(change.name, PATH_CHARACTERS_MAX)
     lines = _unified(change.before, change.after, f"{name}, as it is", f"{name}, as it would be")
     return _marked(_shortened(lines, most)) or f"No line of {name} would change.\n"
 
 
 def _unified(before: str, after: str, name_before: str, name_after: str) -> list[str]:
-    """A unified diff in lines that fit, coloured where the terminal is."""
-    lines = difflib.unified_diff(
-        before.split("\n"), after.split("\n"), name_before, name_after, lineterm="", n=2
+    """A unified diff in lines that fit, coloured where the terminal is.
+
+    As diff(1) writes it: a last line without an end is told.
+    """
+    compared = difflib.unified_diff(
+        _ended_lines(before), _ended_lines(after), name_before, name_after, lineterm="", n=2
     )
+    lines: list[str] = []
+    for number, line in enumerate(compared):
+        is_ended = number < _NAMES_LINES or line.startswith("@@") or line.endswith("\n")
+        lines += [line.removesuffix("\n"), *([] if is_ended else [_NO_END])]
     return [
         _tinted(piece, _COLOURS.get(line[:1])) for line in lines for piece in _lines(line, _INDENT)
     ]
+
+
+def _ended_lines(text: str) -> list[str]:
+    """The lines of a text with their ends; there is none behind the last end."""
+    *ended, rest = text.split("\n")
+    return [*(f"{line}\n" for line in ended), *([rest] if rest else [])]
 
 
 def _tinted(line: str, number: str | None) -> str:

@@ -31,31 +31,39 @@ _ANY_SCREEN: Final = Console()
 
 
 def coloured(code: str, language: str) -> Text:
-    """Printable code with its colours; a language that nobody knows has none."""
+    """Printable code with its colours, no character changed; a language nobody knows has none."""
+    plain = Text(code)
     if not language or len(code) > CHARACTERS_MAX:
-        return Text(code)
-    text = Syntax("", language[:LANGUAGE_CHARACTERS_MAX], theme=_COLOURS).highlight(code)
-    text.rstrip()
-    return text
+        return plain
+    lexer = Syntax("", language[:LANGUAGE_CHARACTERS_MAX].lower(), tab_size=0).lexer
+    if lexer is None:
+        return plain
+    # Not `Syntax.highlight`, whose text is cut at the screen's edge.
+    text = Text()
+    for kind, piece in lexer.get_tokens(code):
+        text.append(piece, _COLOURS.get_style_for_token(kind))
+    text = text[: len(code)]  # without the line end that it adds
+    # Some languages' own readers may drop what they do not know.
+    return text if text.plain == code else plain
 
 
 def coloured_pieces(code: str, language: str) -> list[list[tuple[str, str]]]:
     """The lines of printable code, each in pieces with their SGR numbers."""
-    lines: list[list[tuple[str, str]]] = []
-    for line in coloured(code, language).split("\n", allow_blank=True):
-        pieces: list[tuple[str, str]] = []
-        for segment in line.render(_ANY_SCREEN):
-            style = segment.style
-            numbers = "" if style is None else _sgr(style)
-            pieces.append((segment.text.rstrip("\n"), numbers))
-        lines.append(pieces)
-    return lines
+    return [pieces_of(line) for line in coloured(code, language).split("\n", allow_blank=True)]
+
+
+def pieces_of(line: Text) -> list[tuple[str, str]]:
+    """A styled line in pieces with their SGR numbers."""
+    return [
+        (segment.text.rstrip("\n"), "" if segment.style is None else _sgr(segment.style))
+        for segment in line.render(_ANY_SCREEN)
+    ]
 
 
 def _sgr(style: Style) -> str:
     """The numbers of a style that has a colour of its own or none."""
-    colour = style.color
-    numbers = ["2"] if style.dim else []
-    if colour is not None and colour.number is not None:
-        numbers.append(str(30 + colour.number))
+    shown = {"1": style.bold, "2": style.dim, "4": style.underline, "9": style.strike}
+    numbers = [number for number, is_so in shown.items() if is_so]
+    if style.color is not None and style.color.number is not None:
+        numbers.append(str(30 + style.color.number))
     return ";".join(numbers)

@@ -32,6 +32,12 @@ CELLS_MAX: Final = 20_000
 
 NODES_MAX: Final = 30_000
 
+DRAFT_CHARACTERS_MAX: Final = 4_000
+"""So much of a block that is still being written is laid out each time, from its end."""
+
+DRAFT_LINES_MAX: Final = 300
+"""So many lines of a text that is still being written are kept: more than a screen has."""
+
 _COLUMNS_MIN: Final = 8
 """Lists and quotes within each other leave so many columns at least."""
 
@@ -73,32 +79,94 @@ class Layout:
 def laid_out(markdown: str, layout: Layout, label: str = "") -> Text:
     """The markdown as styled lines of at most so many columns.
 
-    A `label` stands before the first word where all is one paragraph, else on its own line.
+    Lines of code are never broken, however long: who copies them from the terminal gets them as
+    they were written. A `label` stands before the first word where all is one paragraph, else on
+    its own line.
 
     Raises:
         NotLaidOut: it is too large for that.
     """
-    bars = max((line.count("|") for line in markdown.splitlines()), default=0)
-    if len(markdown) > CHARACTERS_MAX or bars * markdown.count("\n") > CELLS_MAX:
-        raise NotLaidOut
     body, sources = _with_numbers(markdown)
+    page = _Page(layout)
     try:
-        root = SyntaxTreeNode(_parser().parse(body))
-        if sum(1 for _ in root.walk()) > NODES_MAX:
-            raise NotLaidOut
-        page = _Page(layout)
-        blocks = root.children
-        if label and len(blocks) == 1 and blocks[0].type == "paragraph":
-            text = Text(f"{label} ").append_text(page.inline(blocks[0]))
-            lines = _wrapped(text, layout.columns)
-        else:
-            lines = [Text(label)] if label else []
-            lines += page.blocks(blocks, layout.columns)
+        lines = page.labelled(_blocks(body), label)
     except RecursionError as error:
         raise NotLaidOut from error
     if sources:
         lines += [Text(), Text("Sources", _HEADING), *page.sources(sources)]
     return Text("\n").join(lines)
+
+
+class Draft:
+    """Markdown that is still being written, laid out anew each time that more of it is there.
+
+    Each block but the last is laid out once, and of a long last one only the end.
+    """
+
+    def __init__(self, layout: Layout, label: str = "") -> None:
+        self._page = _Page(layout)
+        self._layout = layout
+        self._label = label
+        self._settled = ""
+        self._lines: list[Text] = []
+
+    def lines(self, markdown: str) -> list[Text]:
+        """The end of it as lines that all fit the columns, those of code too."""
+        body, _ = _with_numbers(markdown)
+        if not body.startswith(self._settled):
+            self._settled, self._lines = "", []
+        unsettled = _end_of_block(body[len(self._settled) :])
+        try:
+            blocks = _blocks(unsettled)
+            if len(blocks) > 1 and (place := blocks[-1].map) is not None:
+                self._lines = self._added(blocks[:-1], is_all=False)[-DRAFT_LINES_MAX:]
+                source = unsettled.splitlines(keepends=True)[place[0] :]
+                self._settled = body[: len(body) - len("".join(source))]
+                blocks = blocks[-1:]
+            lines = self._added(blocks, is_all=True)
+        except (NotLaidOut, RecursionError):
+            lines = [*self._lines, *_wrapped(Text(unsettled), self._layout.columns)]
+        columns = self._layout.columns
+        return [part for line in lines for part in _fitted(line, columns)][-DRAFT_LINES_MAX:]
+
+    def _added(self, blocks: Sequence[SyntaxTreeNode], *, is_all: bool) -> list[Text]:
+        """What is laid out already, and these blocks below it."""
+        if is_all and not self._settled:
+            return self._page.labelled(blocks, self._label)
+        before = (
+            [*self._lines, Text()] if self._settled else [Text(self._label)] * bool(self._label)
+        )
+        return [*before, *self._page.blocks(blocks, self._layout.columns)]
+
+
+def _end_of_block(markdown: str) -> str:
+    """As much as may be laid out each time: behind the first line of code, its last lines."""
+    if len(markdown) <= DRAFT_CHARACTERS_MAX:
+        return markdown
+    end = markdown[-DRAFT_CHARACTERS_MAX:]
+    first = markdown.partition("\n")[0]
+    is_code = first.lstrip().startswith(("```", "~~~"))
+    return "\n".join((*([first] if is_code else []), end.partition("\n")[2] or end))
+
+
+def _fitted(line: Text, columns: int) -> list[Text]:
+    return [line] if line.cell_len <= columns else _wrapped(line, columns)
+
+
+def _blocks(markdown: str) -> list[SyntaxTreeNode]:
+    """The outermost blocks.
+
+    Raises:
+        NotLaidOut: it is too large.
+        RecursionError: it is nested too deeply.
+    """
+    bars = max((line.count("|") for line in markdown.splitlines()), default=0)
+    if len(markdown) > CHARACTERS_MAX or bars * markdown.count("\n") > CELLS_MAX:
+        raise NotLaidOut
+    root = SyntaxTreeNode(_parser().parse(markdown))
+    if sum(1 for _ in root.walk()) > NODES_MAX:
+        raise NotLaidOut
+    return root.children
 
 
 def _with_numbers(markdown: str) -> tuple[str, Sequence[str]]:
@@ -164,8 +232,16 @@ class _Page:
     """Blocks into lines."""
 
     def __init__(self, layout: Layout) -> None:
+        self._columns = layout.columns
         self._has_links = layout.has_links
         self._folders = layout.folders
+
+    def labelled(self, nodes: Sequence[SyntaxTreeNode], label: str) -> list[Text]:
+        """The lines of blocks behind a label, or below it."""
+        columns = self._columns
+        if label and len(nodes) == 1 and nodes[0].type == "paragraph":
+            return _wrapped(Text(f"{label} ").append_text(self.inline(nodes[0])), columns)
+        return [*([Text(label)] if label else []), *self.blocks(nodes, columns)]
 
     def blocks(self, nodes: Iterable[SyntaxTreeNode], columns: int, gap: int = 1) -> list[Text]:
         """The lines of blocks, `gap` empty lines between two of them."""
@@ -186,8 +262,7 @@ class _Page:
                 inner = self.blocks(node.children, columns - 2)
                 return [_behind("│ ", _FAINT, line) for line in inner]
             case "fence" | "code_block":
-                code = coloured(printable(node.content.rstrip("\n")), node.info.partition(" ")[0])
-                return _hanging("  ", _wrapped(code, max(columns - 2, _COLUMNS_MIN)))
+                return _hanging("  ", _code_lines(node))
             case "hr":
                 return [Text("─" * min(columns, _RULE_COLUMNS), _FAINT)]
             case "table":
@@ -320,6 +395,13 @@ def _styled(text: Text, style: Style) -> Text:
     text = text.copy()
     text.stylize_before(style)
     return text
+
+
+def _code_lines(node: SyntaxTreeNode) -> list[Text]:
+    """Code as it is written, tabs as spaces; the terminal breaks what is too long for it."""
+    code = coloured(printable(node.content.rstrip("\n")), node.info.partition(" ")[0])
+    code.expand_tabs(TAB_COLUMNS)
+    return [*code.split("\n", allow_blank=True)]
 
 
 def _wrapped(text: Text, columns: int) -> list[Text]:

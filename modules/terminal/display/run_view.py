@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from core.base.text import counted, one_line, seconds_text
 from core.events import (
@@ -22,6 +22,7 @@ from core.events import (
 )
 from core.turn import ToolCall
 from modules.planning.reply.closing import answer_so_far
+from modules.terminal.answer import LABEL
 from modules.terminal.display.region import (
     CYAN,
     DIM,
@@ -36,11 +37,17 @@ from modules.terminal.streams import printable, shown_name
 from modules.terminal.waits import SHOWN_AFTER_SECONDS, mark_at
 from modules.terminal.wording import VALUE_CHARACTERS, arguments_text, result_text, took_text
 
+if TYPE_CHECKING:
+    from modules.terminal.display.markdown import Draft
+
 PLAN_ROWS: Final = 4
 """So much of a plan is shown while it runs, or is written."""
 
-ANSWER_ROWS: Final = 6
-"""So much of an answer is shown while it is written."""
+DRAFT_SHARE: Final = 0.1
+"""At most so much of the time goes into laying out an answer while it is written."""
+
+REPLY_CHARACTERS_MAX: Final = 40_000
+"""A longer reply is not shown while it is written."""
 
 CALL_ROWS: Final = 10
 """So many calls are shown at a time; what has ended goes first."""
@@ -81,6 +88,7 @@ class _State:
     plan: str = ""
     plan_began: float = 0.0
     written: str = ""
+    characters: int = 0
     calls: dict[int, _Call] = field(default_factory=dict[int, _Call])
 
 
@@ -93,6 +101,7 @@ class RunView:
         self._clock = clock
         self._state = _State()
         self._coloured: tuple[str, Sequence[Row]] = ("", ())
+        self._draft: _DraftRows | None = None
 
     def follow(self, event: Event) -> None:
         """Know what has happened."""
@@ -110,9 +119,12 @@ class RunView:
             case StepFinished():
                 state.plan = ""
             case ModelAsked() | ModelRetried() | ModelAnswered():
-                state.written = ""
-            case ModelWriting(text=text):
-                state.written = text
+                state.written, state.characters, self._draft = "", 0, None
+            case ModelWriting(characters=characters, text=text):
+                new = characters - state.characters
+                is_end = 0 <= new <= len(text) < characters <= REPLY_CHARACTERS_MAX
+                state.written = state.written + text[len(text) - new :] if is_end else text
+                state.characters = characters
             case _:
                 self._follow_call(event)
 
@@ -141,12 +153,15 @@ class RunView:
         self._state.calls = {key: call for key, call in calls.items() if key not in done}
         return [*done.values()]
 
-    def rows(self, now: float, columns: int) -> list[Row]:
-        """What there is to see of the run; `columns` is what a row has room for."""
+    def rows(self, now: float, columns: int, most: int) -> Sequence[Row]:
+        """What there is to see of the run; `columns` is what a row has room for.
+
+        An answer that is being written gets `most` rows at most.
+        """
         state = self._state
         rows: list[Row] = []
         if state.written:
-            return self._written_rows(columns)
+            return self._written_rows(now, columns, most)
         if state.perception and state.plan:
             rows.append(row(("[perception]", DIM), f" {state.perception}"))
         if state.plan:
@@ -170,15 +185,13 @@ class RunView:
             rows.append(row((f"       … {counted(more, 'more line')}", DIM)))
         return rows
 
-    def _written_rows(self, columns: int) -> list[Row]:
+    def _written_rows(self, now: float, columns: int, most: int) -> Sequence[Row]:
         """The end of what a model has written: of its answer, or of its plan."""
         text = self._state.written
-        if answer := answer_so_far(text):
-            from modules.terminal.screen import wrapped  # late: rich takes 0.06 s
-
-            shown = wrapped(self._harmless(answer), max(columns - 2, 1))
-            lines = [line for line in shown if line.strip()]
-            return [row(f"  {line}") for line in lines[-ANSWER_ROWS:]]
+        if self._draft is None or self._draft.columns != columns:
+            self._draft = _DraftRows(columns, self._harmless, self._clock)
+        if rows := self._draft.rows(text, now):
+            return rows[-max(most, 1) :]
         if "def solve" not in text:
             return []
         return [*self._code_rows([*_told_lines(text)][-PLAN_ROWS:])]
@@ -223,6 +236,45 @@ class RunView:
             rate = f"{told.progress / elapsed:.3g}/s"
             text += f" · {rate}, {seconds_text(elapsed / part - elapsed)} left"
         return text
+
+
+class _DraftRows:
+    """An answer while it is written, laid out as it will be."""
+
+    def __init__(
+        self, columns: int, harmless: Callable[[str], str], clock: Callable[[], float]
+    ) -> None:
+        self.columns = columns
+        self._harmless = harmless
+        self._clock = clock
+        self._draft: Draft | None = None
+        self._reply = ""
+        self._rows: Sequence[Row] = ()
+        self._due = 0.0
+
+    def rows(self, reply: str, now: float) -> Sequence[Row]:
+        """The rows of the answer in a reply, none where it has none so far.
+
+        They are those of a moment ago where new ones would take too much of the time.
+        """
+        if reply == self._reply or now < self._due:
+            return self._rows
+        began = self._clock()
+        self._reply = reply
+        answer = self._harmless(answer_so_far(reply))
+        self._rows = self._laid_out(answer) if answer else ()
+        ended = self._clock()
+        self._due = ended + (ended - began) / DRAFT_SHARE
+        return self._rows
+
+    def _laid_out(self, answer: str) -> Sequence[Row]:
+        # Late: rich and markdown-it take 0.1 s.
+        from modules.terminal.display.code import pieces_of
+        from modules.terminal.display.markdown import Draft, Layout
+
+        if self._draft is None:
+            self._draft = Draft(Layout(self.columns, has_links=False), LABEL)
+        return [row(*pieces_of(line)) for line in self._draft.lines(answer)]
 
 
 def ended_row(call: ToolCall, harmless: Callable[[str], str], columns: int) -> Row:

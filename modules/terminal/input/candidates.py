@@ -45,12 +45,18 @@ def attached_word(text: str) -> str | None:
 
 
 def path_candidates(word: str, folder: Path) -> list[Candidate]:
-    """The files and folders that `@path` may become; relative ones lie in `folder`."""
+    """The files and folders that `@path` may become; relative ones lie in `folder`.
+
+    Those whose name has in its midst what was begun come behind those that begin so.
+    """
     path = word.removeprefix("@").removeprefix('"')
     parent, slash, begun = path.rpartition("/")
     with suppress(OSError, ValueError, RuntimeError):
         where = folder / Path(f"{parent}{slash}").expanduser()
-        entries = sorted(_entries(where, begun), key=lambda entry: entry[0].lower())
+        entries = sorted(
+            _entries(where, begun),
+            key=lambda entry: (not entry[0].lower().startswith(begun.lower()), entry[0].lower()),
+        )
         return [
             _candidate(f"{parent}{slash}{name}", is_folder=is_folder)
             for name, is_folder in entries[:FILES_PROPOSED]
@@ -59,11 +65,15 @@ def path_candidates(word: str, folder: Path) -> list[Candidate]:
 
 
 def _entries(folder: Path, begun: str) -> Iterator[tuple[str, bool]]:
-    """Names in a folder that begin so, and whether each is a folder; hidden ones if it says so."""
+    """Names in a folder that have this in them, and whether each is a folder.
+
+    Hidden ones are named where it begins as they do.
+    """
     with os.scandir(folder) as found:
         for _, entry in zip(range(FILES_LOOKED_AT), found, strict=False):
-            is_wanted = entry.name.lower().startswith(begun.lower())
-            if is_wanted and (begun.startswith(".") or not entry.name.startswith(".")):
+            if begun.lower() in entry.name.lower() and (
+                begun.startswith(".") or not entry.name.startswith(".")
+            ):
                 yield entry.name, entry.is_dir()
 
 

@@ -4,12 +4,13 @@ It is imported when a prompt is to open: prompt_toolkit takes 0.1 s. All is show
 stdout carries answers only.
 """
 
+import contextlib
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
@@ -18,6 +19,9 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
+from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import create_output
 from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import is_dumb_terminal
@@ -30,10 +34,11 @@ from modules.terminal.input.candidates import Candidates, Part, attached_word, p
 from modules.terminal.input.history import kept_history
 from modules.terminal.input.keys import NO_EDITOR, has_editor, prompt_keys
 from modules.terminal.input.pastes import Pastes
-from modules.terminal.input.repl import PROMPT, WayOut, piped_lines
+from modules.terminal.input.repl import MAX_LINE_BYTES, PROMPT, WayOut, piped_lines
 from modules.terminal.input.resizing import redraw_when_resized
-from modules.terminal.input.typeahead import lending_terminal
-from modules.terminal.prompt import PromptKeyboard
+from modules.terminal.input.typeahead import lending_terminal, mark_pastes
+from modules.terminal.prompt import PromptKeyboard, pending_keys
+from modules.terminal.streams import printable
 from modules.terminal.waits import interrupting
 
 MENU_ROWS: Final = 6
@@ -64,16 +69,67 @@ def _no_parts() -> Sequence[Part]:
     return ()
 
 
+class TypedAhead:
+    """The keyboard of the prompt, and the keys that came while no prompt was open.
+
+    They make the text that the next prompt begins with. No Enter in it sends anything, for a pasted
+    text has one at the end of each line.
+    """
+
+    def __init__(self, stdin: TextIO) -> None:
+        """Nothing was typed so far."""
+        self.keyboard = PromptKeyboard(stdin)
+        self._keys: list[KeyPress] = []
+
+    async def collect(self) -> None:
+        """Take what was typed until now, for the next prompt."""
+        self._keys += get_typeahead(self.keyboard)  # what came with the line that was sent
+        with contextlib.suppress(OSError, ValueError):  # the terminal is gone
+            self._keys += await pending_keys(self.keyboard)
+
+    def take(self, pastes: Pastes) -> str | None:
+        """The text that the keys make; None where they leave, by Ctrl-D with nothing before it."""
+        keys, self._keys = self._keys, []
+        return _text_of(keys, pastes)
+
+
+def _text_of(keys: Iterable[KeyPress], pastes: Pastes) -> str | None:
+    """What the keys make of an empty line; those that move about in it do nothing."""
+    text, is_folded = "", False
+    for press in keys:
+        if len(text) > MAX_LINE_BYTES:  # no request any more
+            break
+        match press.key:
+            case Keys.BracketedPaste:
+                shown = pastes.shown(press.data)
+                text, is_folded = text + shown, is_folded or shown == pastes.mark_before(shown)
+            case Keys.ControlM | Keys.ControlJ:
+                text += "\n"
+            case Keys.ControlH:
+                text = text[: -len(pastes.mark_before(text)) or -1]
+            case Keys.ControlU:
+                text = text[: text.rfind("\n") + 1]
+            case Keys.ControlD if not text:
+                return None
+            case str() as character if len(character) == 1 and character.isprintable():
+                text += character
+            case _:
+                pass
+    text = text.strip("\n")
+    return text if is_folded else pastes.shown(text)
+
+
 @frozen
 class Typing:
     """How a prompt is to be, and what it asks others for.
 
-    `redact` goes over each request before it is written to `history_file`, if there is one.
-    `candidates` are asked for on a thread. `bottom` is what stands below, and `next_text` what
-    the next prompt has from the beginning. `way_out` is what Ctrl-C asks
-    at an empty prompt. `tell` says a line above the prompt.
+    `ahead` has what was typed before it opens. `redact` goes over each request before it is
+    written to `history_file`, if there is one. `candidates` are asked for on a thread. `bottom` is
+    what stands below, and `next_text` what the next prompt has from the beginning. `way_out` is
+    what Ctrl-C asks at an empty prompt. `tell` says a line above the prompt.
     """
 
+    ahead: TypedAhead
     history_file: Path | None
     redact: Callable[[str], str]
     way_out: WayOut
@@ -91,13 +147,13 @@ async def typed_lines(typing: Typing) -> AsyncIterator[str]:
     cursor (`TERM=dumb`) the terminal's own editing has to do.
     """
     if is_dumb_terminal():
-        async for line in plainly_typed_lines():
+        async for line in plainly_typed_lines(typing.ahead):
             yield line
         return
     pastes, way_out = Pastes(), typing.way_out
     session: PromptSession[str] = PromptSession(
         history=kept_history(typing.history_file, typing.redact, pastes.whole),
-        input=PromptKeyboard(sys.stdin),
+        input=typing.ahead.keyboard,
         output=create_output(stdout=sys.stderr),
         enable_suspend=True,
         multiline=True,
@@ -119,15 +175,17 @@ async def typed_lines(typing: Typing) -> AsyncIterator[str]:
         way_out.stay()
         redraw_when_resized(session.app)
 
-    while True:
+    while (ahead := typing.ahead.take(pastes)) is not None:
         try:
+            begun = "\n".join(filter(None, (typing.next_text(), ahead)))
             # Here Ctrl-C is a key. The signal is the caller's: prompt_toolkit would take its
             # handler away, and leave Python's own between prompt and request.
             line = await session.prompt_async(
-                PROMPT, default=typing.next_text(), pre_run=begin, handle_sigint=False
+                PROMPT, default=begun, pre_run=begin, handle_sigint=False
             )
         except EOFError:
             return
+        mark_pastes(sys.stderr)
         yield pastes.whole(line)
 
 
@@ -148,18 +206,24 @@ async def edited_code(code: str) -> str:
     return buffer.text
 
 
-async def plainly_typed_lines() -> AsyncIterator[str]:
-    """Lines as the terminal itself lets people edit them; a backslash at the end goes on."""
+async def plainly_typed_lines(ahead: TypedAhead) -> AsyncIterator[str]:
+    """Lines as the terminal itself lets people edit them; a backslash at the end goes on.
+
+    What was typed ahead can't be put into the line: it is told, and an empty line sends it.
+    """
     lines = piped_lines(sys.stdin)
     begun, line = "", ""
-    while line is not None:
+    while line is not None and (kept := ahead.take(Pastes())) is not None:
+        if kept:
+            told = "typed meanwhile; Enter alone sends it, another line takes its place"
+            sys.stderr.write(f"[loop] {told}:\n{printable(kept)}\n")
         sys.stderr.write(CONTINUED if begun else PROMPT)
         sys.stderr.flush()
         if (line := await anext(lines, None)) is not None:
             if line.endswith("\\"):
                 begun += f"{line[:-1]}\n"
                 continue
-            yield f"{begun}{line}"
+            yield f"{begun}{line}" or kept
             begun = ""
     if begun:
         yield begun

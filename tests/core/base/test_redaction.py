@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.base.json_text import Json
-from core.base.redaction import Redactor, names_a_secret
+from core.base.redaction import Redactor, is_little_but_a_key, names_a_secret
 
 ENVIRON = {
     "GEMINI_API_KEY": "AIza-0123456789",
@@ -265,3 +265,42 @@ def test_the_users_own_patterns_are_masked_too_in_texts_of_any_length() -> None:
     assert redactor.text("1234") == "[redacted MASK]"
     told = redactor.json({"who": "Ines, 12345", "pins": ["4321"]})
     assert told == {"who": "[redacted MASK], 12345", "pins": ["[redacted MASK]"]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"AIza{'a' * 35}",
+        f" sk-proj-{'aB3-' * 8}\n",
+        f"sk-{'0123456789abcdef' * 2}",
+        f"my key is sk-ant-api03-{'aB3' * 10}",
+        f"gsk_{'a1B' * 17}",
+        "0123456789abcdef" * 2,
+        f"token: ghp_{'a' * 36}",
+        "GEMINI_API_KEY=abcdefgh12",
+        "export OPENAI_API_KEY='abc12345'",
+        "OPENAI_API_KEY: abcd1234",
+    ],
+)
+def test_a_key_is_known_though_nobody_named_it(text: str) -> None:
+    assert is_little_but_a_key(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("add 5 and 7", "what is key=value?", "sk-learn-is-a-name", "password strength", "a=1"),
+        *("Donaudampfschifffahrtsgesellschaft", "1234567890" * 4, "factorial(25)*2**100+3"),
+        "read https://user:pass1234@host/x",
+        f"explain what is wrong with this configuration of mine: key AIza{'a' * 35}",
+    ],
+)
+def test_a_request_is_no_key(text: str) -> None:
+    assert not is_little_but_a_key(text)
+
+
+@pytest.mark.parametrize("text", ["a" * 100_000, "1" * 100_000, "a " * 50_000, "sk-" * 30_000])
+def test_whether_a_text_is_a_key_is_known_at_once(text: str) -> None:
+    began = time.process_time()
+    is_little_but_a_key(text)
+    assert time.process_time() - began < 1

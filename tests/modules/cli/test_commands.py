@@ -71,6 +71,10 @@ def test_options_before_a_command_are_those_of_the_command() -> None:
         ["--", "doctor"],
         ["--json", "--", "doctor"],
         ["doctor who is it"],
+        ["plan b"],
+        ["doc s"],
+        ["docs search"],
+        ["tools of the trade"],
         ["call me a cab"],
         ["doctr list"],
         ["what", "is", "mcp"],
@@ -87,6 +91,9 @@ def test_options_before_a_command_are_those_of_the_command() -> None:
         ["--help", "mcp"],
         ["run", "plan"],
         ["frobnicate"],
+        ["summarise"],
+        ["Grüße"],
+        ["天气怎么样"],
     ],
 )
 def test_anything_else_is_a_request(argv: list[str]) -> None:
@@ -100,13 +107,16 @@ def test_anything_else_is_a_request(argv: list[str]) -> None:
         ("DOCTOR", "agent.py doctor"),
         ("doctr --json", "agent.py doctor"),
         ("--json doctr", "agent.py doctor"),
-        ("modles list", "agent.py models list"),
-        ("MCP list", "agent.py mcp list"),
-        ("Mcp LIST", "agent.py mcp list"),
-        ("dosc search warranty", "agent.py docs search"),
-        ("atuh set gemini", "agent.py auth set"),
+        ("modles list", "agent.py models"),
+        ("MCP list", "agent.py mcp"),
+        ("Mcp LIST", "agent.py mcp"),
+        ("dosc search warranty", "agent.py docs"),
+        ("atuh set gemini", "agent.py auth"),
         ("runplan --json plan.py", "agent.py run-plan"),
         ("cal --input {} add", "agent.py call"),
+        ("tools", "agent.py mcp tools"),
+        ("Tool --json", "agent.py mcp tools"),
+        ("status", "agent.py mcp status or agent.py docs status"),
     ],
 )
 def test_a_mistyped_command_is_answered_with_the_nearest(line: str, meant: str) -> None:
@@ -122,10 +132,10 @@ def test_a_mistyped_command_is_answered_with_the_nearest(line: str, meant: str) 
 def test_every_command_is_known_by_its_own_actions() -> None:
     with_actions = 0
     for command in COMMANDS:
-        mistyped = f"{command[:-1]}z"
+        mistyped = f"{command}z"
         for action in ACTIONS.get(command, ()):
             with_actions += 1
-            with pytest.raises(UsageError, match=f"{command} {action}"):
+            with pytest.raises(UsageError, match=command):
                 find_command([mistyped, action, "anything"])
         with pytest.raises(UsageError, match=command):
             find_command([mistyped])

@@ -183,7 +183,7 @@ async def test_the_end_of_an_agent_ends_requests_and_servers(tmp_path: Path) -> 
 async def test_help_speaks_of_no_command_line(tmp_path: Path) -> None:
     async with Agent(setting(tmp_path, [])) as agent:
         talk = agent.conversation()
-        outcome = await talk.ask("hello", nobody)
+        outcome = await talk.ask("help", nobody)
         await talk.aclose()
     assert "add 5 and 7" in (outcome.answer or "")
     assert "agent.py" not in (outcome.answer or "")

@@ -493,5 +493,18 @@ async def test_what_is_waited_for_is_told_unless_quiet_is_wanted() -> None:
         assert stream.getvalue() == ("" if loudness == "quiet" else "[loop] wait\n")
 
 
+async def test_what_is_waited_for_is_not_told_after_the_answer() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream, "normal")
+    await progress(RunStarted("s", "r", "m"))
+    await progress.waiting("one")
+    await progress(RunFinished(RunOutcome("done", "3", "")))
+    await progress.waiting("two")
+    progress.begin_request()
+    await progress.waiting("three")
+    told = [line for line in stream.getvalue().splitlines() if not line.startswith("[loop] done")]
+    assert told == ["[loop] one", "[loop] three"]
+
+
 def test_letters_of_a_tools_name_that_pass_for_latin_ones_show_in_a_call() -> None:
     assert call_line(ToolCall("m.\u0430dd", {}, True, 1, 0)) == r"m.\u0430dd() → 1 (0 ms)"

@@ -46,3 +46,16 @@ def test_what_was_asked_and_answered_alike_is_told_once_with_its_latest_date() -
         (past("is the roof red?", 5, "no"), 1),
     ]
     assert found[0].score == aged(0.7, 9 * 86_400)
+
+
+def test_what_has_the_words_comes_before_what_only_means_them() -> None:
+    meant = (past("how much do I pay for the flat?", 1), 0.9)
+    said = (past("when is the RENT due?", 400), 0.5)
+    for query, first in (
+        ("rent", said),
+        ("the rent", said),
+        ("rent of the flat", meant),
+        ("", meant),
+    ):
+        found = ranked([meant, said], NOW, query)
+        assert found[0].past == first[0], query

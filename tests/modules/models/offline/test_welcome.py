@@ -91,3 +91,10 @@ async def test_no_planner_is_asked_and_nothing_is_kept(tmp_path: Path) -> None:
     assert talk.model.usage.model_calls == 0
     assert talk.session.kept_id is None
     assert not (tmp_path / "memory").exists()
+
+
+@pytest.mark.parametrize("text", ["hello", "Hi there!", "good morning"])
+def test_a_model_that_reads_texts_may_greet(text: str) -> None:
+    assert asks_for_help(text)
+    assert not asks_for_help(text, reads_text=True)
+    assert asks_for_help("what can you do?", reads_text=True)

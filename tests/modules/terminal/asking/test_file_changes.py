@@ -13,6 +13,7 @@ from modules.terminal.asking.file_changes import (
     FileChange,
     file_change,
 )
+from modules.terminal.asking.quoting import change_text
 
 TEXT = "one\ntwo\nthree\n"
 
@@ -39,6 +40,35 @@ def test_a_text_that_is_written_takes_the_place_of_the_files(file: Path) -> None
     assert after(file, "create_file", text="new\n") == "new\n"
     assert after(file, "write_file", "a.txt", content="new\n") == "new\n"
     assert after(file, "write_file", "~/a.txt", content="new\n") == "new\n"
+
+
+def test_the_file_is_named_by_its_whole_path_wherever_links_lead(file: Path) -> None:
+    (file.parent / "link.txt").symlink_to(file)
+    policy = ProvenancePolicy(texts={"files": (str(file.parent),)}, home=str(file.parent))
+    for path in (str(file), "a.txt", "./a.txt", "~/a.txt", "link.txt"):
+        change = file_change("files.write_file", {"path": path, "content": "new\n"}, policy)
+        assert change == FileChange(str(file.resolve()), TEXT, "new\n")
+
+
+UNENDED = "\\ No newline at end of file"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        ("a\nb\n", "a\nc\n", ["@@ -1,2 +1,2 @@", " a", "-b", "+c"]),
+        ("a\nb", "a\nc", ["@@ -1,2 +1,2 @@", " a", "-b", UNENDED, "+c", UNENDED]),
+        ("a\n", "a", ["@@ -1 +1 @@", "-a", "+a", UNENDED]),
+        ("a\n", "a\n\n", ["@@ -1 +1,2 @@", " a", "+"]),
+        ("", "a\n", ["@@ -0,0 +1 @@", "+a"]),
+        ("-- a", "b\n", ["@@ -1 +1 @@", "--- a", UNENDED, "+b"]),
+    ],
+)
+def test_the_difference_is_the_true_one_up_to_the_last_line(
+    before: str, after: str, shown: list[str]
+) -> None:
+    told = change_text(FileChange("/x/a", before, after), 40).splitlines()
+    assert told[2:] == [f"│ {line}" for line in shown]
 
 
 def test_edits_are_made_one_after_the_other(file: Path) -> None:

@@ -4,17 +4,21 @@ import time
 from pathlib import Path
 
 import pytest
+from pygments.lexers import get_all_lexers
 from rich.text import Text
 
 from modules.terminal.display.markdown import (
     CELLS_MAX,
     CHARACTERS_MAX,
+    DRAFT_LINES_MAX,
+    Draft,
     Layout,
     NotLaidOut,
     laid_out,
 )
 from modules.terminal.display.page import page_text
 from tests.doubles import Terminal
+from tests.screens import Recorder
 
 LABEL = "Answer:"
 WIDTHS = [200, 100, 40]
@@ -99,6 +103,52 @@ class TestBlocks:
         layout = Layout(80, has_links=False)
         assert laid_out("12 apples", layout, LABEL).plain == "Answer: 12 apples"
         assert laid_out("- a", layout, LABEL).plain == "Answer:\n• a"
+
+
+LANGUAGES = ["", "no-such-language", *(name for each in get_all_lexers() for name in each[1])]
+
+CODE = (
+    """# a comment, and behind it a line that is longer than most terminals are wide
+def total(prices):
+\treturn sum(price * 100 / 3 for price in prices) or "nothing at all, äöü 漢字 🎉"
+
+
+    <b class="x">&amp;</b>  {"a": [1, 2.5e3, null]}
+$ ls -l | grep x && select * from t where a = 'b';
+>>> 1 + 1
+"""
+    + "x" * 300
+)
+
+LONG = """An address https://example.org/a/very/long/path/that/no/line/of/a/terminal/holds here.
+
+| Name | What is said of it |
+|---|---:|
+| `Donaudampfschifffahrtsgesellschaftskapitän` | https://example.org/of/the/captain?and=more |
+| 漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字 | short |
+
+- an item with `a_function_of_a_long_name(argument_one, argument_two)` in it
+  > and in a quotation a wordthatislongerthanalltheothersandthenevenlonger
+"""
+
+
+class TestNothingIsCutOff:
+    @pytest.mark.parametrize("columns", [8, 20, 40, 80])
+    def test_code_of_every_language_stays_as_it_is_written(self, columns: int) -> None:
+        wanted = [f"  {line}".rstrip() for line in CODE.expandtabs(4).split("\n")]
+        for language in LANGUAGES:
+            assert lines(f"```{language}\n{CODE}\n```", columns) == wanted, language
+
+    @pytest.mark.parametrize("columns", [20, 40, 80])
+    @pytest.mark.parametrize("page", [PAGE, LONG, f"1. x\n\n   ```python\n{CODE[:200]}\n   ```"])
+    def test_every_word_stands_on_the_screen(self, page: str, columns: int) -> None:
+        shown = laid_out(page, Layout(columns, has_links=False)).plain
+        screen = Recorder(columns, 200)
+        screen.feed(shown.replace("\n", "\r\n"))
+        seen = "".join("".join(screen.screen.display).split())
+        assert seen == "".join(shown.split())
+        for word in page.replace("```python", "").replace("`", "").split():
+            assert not word.isalpha() or word in seen.replace("│", "")
 
 
 class TestSources:
@@ -200,3 +250,44 @@ def test_without_colours_no_escape_sequence_is_written(environ: dict[str, str]) 
     assert text is not None
     assert "\x1b" not in text
     assert "Title" in text
+
+
+class TestDrafts:
+    @pytest.mark.parametrize(
+        "page", [PAGE.partition("\n\nSources:")[0], LONG, "One word.", "- a\n"]
+    )
+    def test_what_is_written_is_laid_out_as_it_will_be(self, page: str) -> None:
+        draft = Draft(Layout(90, has_links=False), LABEL)
+        for end in range(0, len(page), 7):
+            draft.lines(page[:end])
+        whole = laid_out(page, Layout(90, has_links=False), LABEL).plain.partition("\n\nSources")[0]
+        assert [line.plain for line in draft.lines(page)] == whole.split("\n")
+
+    @pytest.mark.parametrize("columns", [8, 40])
+    def test_every_line_fits_those_of_code_too(self, columns: int) -> None:
+        shown = Draft(Layout(columns, has_links=False)).lines(f"```python\n{CODE}\n```")
+        assert all(line.cell_len <= columns for line in shown)
+        assert "x" * 300 in "".join(line.plain for line in shown)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "```python\n" + "value = f(1)  # a comment\n" * 1_400,
+            "| a | b |\n|---|---|\n" + "| one two | three |\n" * 1_900,
+            "word " * 7_900,
+            PAGE.partition("\n\nSources:")[0] * 30,
+        ],
+    )
+    def test_more_of_a_long_text_costs_no_more_than_of_a_short_one(self, text: str) -> None:
+        def seconds(draft: Draft, ends: range) -> float:
+            began = time.process_time()
+            for end in ends:
+                draft.lines(text[:end])
+            return time.process_time() - began
+
+        draft = Draft(Layout(90, has_links=False))
+        seconds(draft, range(0, 8_000, 400))
+        middle = seconds(draft, range(8_000, 12_000, 200))
+        last = len(text)
+        assert seconds(draft, range(last - 4_000, last, 200)) < 4 * middle + 0.1
+        assert len(draft.lines(text)) <= DRAFT_LINES_MAX

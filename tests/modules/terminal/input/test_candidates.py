@@ -48,6 +48,13 @@ def test_files_and_folders_are_proposed_hidden_ones_when_asked_for(tmp_path: Pat
     assert found("@\0") == []
 
 
+def test_names_that_have_it_in_their_midst_come_behind_those_that_begin_so(tmp_path: Path) -> None:
+    for name in ("2026-report.pdf", "Report.md", "reporting.txt", "other.txt", ".report"):
+        (tmp_path / name).touch()
+    found = [candidate.text for candidate in path_candidates("@report", tmp_path)]
+    assert found == ["@Report.md", "@reporting.txt", "@2026-report.pdf"]
+
+
 def test_no_more_entries_are_proposed_than_can_be_looked_through(tmp_path: Path) -> None:
     for number in range(FILES_PROPOSED + 5):
         (tmp_path / f"f{number}").touch()
