@@ -56,6 +56,12 @@ can be used again."""
 DONE = b"[DONE]"
 """The data of the event that ends a stream of OpenAI's protocol."""
 
+BROKEN_OFF = frozenset(
+    {"error", "network_error", "engine_error", "abort", "aborted", "cancelled", "timeout"}
+    | {"insufficient_system_resource", "failed", "interrupted"}
+)
+"""What OpenRouter, GLM, DeepSeek, vLLM and others say of a reply that their service stopped."""
+
 ERROR = "error"
 """The type of the event that tells an error, in whatever form."""
 
@@ -78,6 +84,15 @@ class ReplyReader(ABC):
         self.errors = reply.errors
         self.usage = Usage(model_calls=1)
         self.is_complete = False
+
+    def check_finish(self, name: str, reason: str) -> None:
+        """Look whether the service says, under this name, that it broke the reply off.
+
+        Raises:
+            ModelUnavailable: it does; another try may help.
+        """
+        if reason.lower() in BROKEN_OFF:
+            raise self.errors.broke_off(f"{name} {reason.lower()}")
 
     @abstractmethod
     def feed(self, piece: JsonObject, /) -> Iterable[ReplyDelta]:
