@@ -37,6 +37,12 @@ FAILED_PLAN_CHARACTERS = 1_000
 TOOL_TOKENS_MIN = 500
 """So much is left for the tools in such a prompt, however small the context is."""
 
+SHARES = (1.0, 0.5, 0.25)
+"""By such parts of the model's context a prompt is sized, until it fits."""
+
+PROMPT_CHARACTERS_PER_TOKEN = 3
+"""Cautiously, with room for the reply: a prompt in English has about four a token."""
+
 SHORTER_SHARE = 0.95
 """A prompt that is not made shorter than this part of it is not sent again."""
 
@@ -56,7 +62,8 @@ class PlanWriter:
 
     Without `remember`, prompts tell of the newest exchanges that they have room for.
     `answer_note` says which form the answer must have. `guided` is what user and project say.
-    `tell` hears when a prompt was too long for the model and is made shorter.
+    `tell` hears when a prompt was too long for the model and is made shorter. `context_tokens` is
+    what a prompt is sized by in place of the model's own.
     """
 
     model: CountingModel
@@ -65,6 +72,7 @@ class PlanWriter:
     answer_note: str = ""
     guided: Guided = UNGUIDED
     tell: Emit | None = None
+    context_tokens: int | None = None
 
     async def __call__(self, inputs: DecisionInputs, prompt_path: str) -> PlanReply:
         """Fill the template at `prompt_path` with `inputs`, ask the model, find the plan.
@@ -110,13 +118,11 @@ class PlanWriter:
         context_tokens = self.model.traits.context_tokens
         if context_tokens is None:
             raise error
-        shorter = replace(self, profile=_profile_for(context_tokens, self.profile))
-        room = context_tokens // CONTEXT_SHARE * CHARACTERS_PER_TOKEN
-        shorter = replace(
-            shorter, guided=replace(self.guided, section=shorten(self.guided.section, room))
-        )
-        inputs = _inputs_within(observation_room(context_tokens), inputs)
-        request = shorter.request(inputs, prompt_path, await self._past(inputs))
+        past, request = await self._past(inputs), before
+        for share in SHARES:
+            request = self._shorter(inputs, prompt_path, past, int(context_tokens * share))
+            if len(request.prompt) <= context_tokens * PROMPT_CHARACTERS_PER_TOKEN:
+                break
         if len(request.prompt) > len(before.prompt) * SHORTER_SHARE:
             raise error
         if self.tell is not None:
@@ -130,6 +136,20 @@ class PlanWriter:
             )
         return await self.model.generate(request)
 
+    def _shorter(
+        self, inputs: DecisionInputs, prompt_path: str, past: Past | None, context_tokens: int
+    ) -> ModelRequest:
+        """What a model with such a context would be asked."""
+        room = context_tokens // CONTEXT_SHARE * CHARACTERS_PER_TOKEN
+        writer = replace(
+            self,
+            profile=_profile_for(context_tokens, self.profile),
+            guided=replace(self.guided, section=shorten(self.guided.section, room)),
+            context_tokens=context_tokens,
+        )
+        inputs = _inputs_within(observation_room(context_tokens), inputs)
+        return writer.request(inputs, prompt_path, past)
+
     def request(
         self, inputs: DecisionInputs, prompt_path: str, past: Past | None = None
     ) -> ModelRequest:
@@ -137,7 +157,7 @@ class PlanWriter:
         if not self.model.traits.reads_text:
             return ModelRequest("decision", "", inputs, prefer_strongest=inputs.last_try)
         sees = self.model.traits.images
-        room = observation_room(self.model.traits.context_tokens)
+        room = observation_room(self.context_tokens or self.model.traits.context_tokens)
         notes = (
             images_note(inputs.images, seen=sees),
             texts_note(inputs.texts, room, inputs.borders),

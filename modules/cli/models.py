@@ -362,10 +362,10 @@ examples:
         "add a model of your own to those that ship",
         """\
 TYPE is the protocol that the service speaks: openai for whatever has OpenAI's form (vLLM, LM
-Studio, OpenRouter, a llama.cpp server, …) with its --base-url, ollama, gemini, anthropic, or local
+Studio, OpenRouter, a llama.cpp server) with its --base-url, ollama, gemini, anthropic, or local
 with the path of a GGUF file. The entry goes to config/models.json under CORTEX_HOME. Its entries
 add to those that ship; one of the same name stands in the place of ours. More keys (price,
-max_output_tokens, timeout_seconds, images, …) can be written there by hand.
+max_output_tokens, timeout_seconds, images) can be written there by hand.
 
 examples:
   agent.py models add mine openai:qwen3-32b --base-url http://127.0.0.1:8000/v1
@@ -379,7 +379,7 @@ examples:
         """\
 Only entries of config/models.json under CORTEX_HOME can be taken out.
 
-example:
+examples:
   agent.py models remove mine""",
         remove_model,
         name_argument,
