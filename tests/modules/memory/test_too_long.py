@@ -15,6 +15,7 @@ from modules.decision import PlanWriter
 from modules.memory.recollection import Remembering
 from modules.memory.running_summary import RunningSummary
 from modules.model_manager import ModelManager
+from modules.planning.prompt.summaries import notes_on
 from tests.doubles import FakeMemory, profile, tool
 from tests.modules.models.http.chat_server import streams, talking, text
 from tests.modules.models.service import Exchange as Asked
@@ -107,3 +108,13 @@ async def test_what_can_not_be_made_shorter_is_not_asked_again_and_compact_is_th
         with pytest.raises(ModelUnavailable, match=r"so long a prompt.*/compact"):
             await writer(replace(INPUTS, history=()), PATH)
     assert len(small.refused) <= 2
+
+
+async def test_a_text_to_summarise_is_cut_into_parts_that_the_model_reads() -> None:
+    small = Small(9_000, "prompt is too long: 9000 tokens > 2000 maximum")
+    async with talking(small) as (_, backend):
+        model = ModelManager(backend)
+        notes = await notes_on(model, "what is it about?", "some words " * 3_000, 4_000)
+    assert notes
+    assert small.refused
+    assert len(small.read) > 1
