@@ -177,9 +177,9 @@ class ServiceErrors:
         """A reply over one of our bounds."""
         return self.unavailable(f"sent {what}, which no reply needs; check base_url, {ELSEWHERE}")
 
-    def unreadable(self, media_type: str, body: bytes) -> ModelUnavailable:
+    def unreadable(self, body: bytes) -> ModelUnavailable:
         """A success that holds something else than the protocol says."""
-        if is_html(body) or media_type == "text/html":
+        if is_html(body):
             return self.unavailable(
                 f"answered with a web page: {self.place} is not its API, or a proxy in between "
                 "wants a login; check base_url in config/models.json and the network"
