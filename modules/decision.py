@@ -18,10 +18,12 @@ from core.ports import CountingModel, DecisionInputs, ModelReply, ModelRequest, 
 from core.run.observation import observation_room, shorten
 from core.strategy import CHARACTERS_PER_TOKEN
 from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
 from core.turn import Declined, Exchange, MemoryItem, PerceptionResult, Plan
 from modules.memory.past import CONTEXT_SHARE, Past, newest_within, room_characters
 from modules.planning.guidance.guide import UNGUIDED, Guided
-from modules.planning.prompt.decision import decision_prompt
+from modules.planning.prompt.decision import REQUEST_CHARACTERS, decision_prompt
+from modules.planning.prompt.stubs import describe_tool
 from modules.planning.reply.extraction import find_plan
 from modules.session.attached.attachments import images_note, texts_note
 from modules.session.history import exchanges
@@ -110,7 +112,7 @@ class PlanWriter:
         """The reply to the same with less around it, asked for once.
 
         By its refusal the model has told how much it can read: see `ModelTraits.context_tokens`.
-        The request itself and the tools' names stay as they are.
+        The request itself stays as it is.
 
         Raises:
             ModelUnavailable: that is too long too, or can't be made any shorter.
@@ -143,7 +145,6 @@ class PlanWriter:
         room = context_tokens // CONTEXT_SHARE * CHARACTERS_PER_TOKEN
         writer = replace(
             self,
-            profile=_profile_for(context_tokens, self.profile),
             guided=replace(self.guided, section=shorten(self.guided.section, room)),
             context_tokens=context_tokens,
         )
@@ -157,7 +158,8 @@ class PlanWriter:
         if not self.model.traits.reads_text:
             return ModelRequest("decision", "", inputs, prefer_strongest=inputs.last_try)
         sees = self.model.traits.images
-        room = observation_room(self.context_tokens or self.model.traits.context_tokens)
+        context_tokens = self.context_tokens or self.model.traits.context_tokens
+        room = observation_room(context_tokens)
         notes = (
             images_note(inputs.images, seen=sees),
             texts_note(inputs.texts, room, inputs.borders),
@@ -169,7 +171,8 @@ class PlanWriter:
         if past is None:
             room = room_characters(self.profile.memory.prompt_tokens, self.model.traits)
             past = Past(newest_within(inputs.history, room))
-        prompt = decision_prompt(inputs, prompt_path, self.profile, note, past, self.guided.section)
+        inputs, profile = within_context(context_tokens, inputs, self.profile)
+        prompt = decision_prompt(inputs, prompt_path, profile, note, past, self.guided.section)
         retry = min(len(inputs.failed), len(RETRY_TEMPERATURES) - 1)
         return ModelRequest(
             "decision",
@@ -182,10 +185,33 @@ class PlanWriter:
         )
 
 
-def _profile_for(context_tokens: int, profile: AgentProfile) -> AgentProfile:
-    """The profile with no more room for tools than a small context has."""
+def within_context(
+    context_tokens: int | None, inputs: DecisionInputs, profile: AgentProfile
+) -> tuple[DecisionInputs, AgentProfile]:
+    """Inputs and profile with no more tools than a small context has room for, the best first."""
+    if context_tokens is None:
+        return inputs, profile
     most = max(context_tokens // CONTEXT_SHARE, TOOL_TOKENS_MIN)
-    return profile.with_strategy(tool_prompt_tokens=min(profile.strategy.tool_prompt_tokens, most))
+    if profile.strategy.tool_prompt_tokens <= most:
+        return inputs, profile
+    profile = profile.with_strategy(tool_prompt_tokens=most)
+    return replace(inputs, tools=_tools_within(most * CHARACTERS_PER_TOKEN, inputs)), profile
+
+
+def _tools_within(room: int, inputs: DecisionInputs) -> ToolCatalog:
+    """The tools that fit the request best, as many as there is room for; else all."""
+    catalog = inputs.tools
+    if sum(len(describe_tool(tool, catalog)) + 1 for tool in catalog) <= room:
+        return catalog
+    scores = catalog.rank(inputs.user_input[:REQUEST_CHARACTERS])
+    ranked = sorted(catalog, key=lambda tool: -scores.get(tool.qualified_name, 0.0))
+    kept: list[ToolSpec] = []
+    for tool in ranked:
+        room -= len(describe_tool(tool, catalog)) + 1
+        if room < 0:
+            break
+        kept.append(tool)
+    return catalog.offering(kept or ranked[:1])
 
 
 def _inputs_within(room_characters: int, inputs: DecisionInputs) -> DecisionInputs:

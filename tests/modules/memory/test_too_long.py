@@ -84,7 +84,10 @@ async def test_a_prompt_that_is_too_long_is_shortened_summarised_and_asked_once_
         assert "what is next?" in small.read[-1]
         assert "tool_2" in small.read[-1]
         assert any("too long for openai:test-model; asked again" in told for told in heard.texts)
-        # What was learned holds for the next request.
+        # What was learned holds for the next request, for its tools too.
+        many = ToolCatalog([tool(f"tool_{n}", text="string") for n in range(300)])
+        assert await writer(replace(INPUTS, tools=many), PATH) == Plan(SOLVE)
+        assert len(small.refused) == 1
         assert await writer(INPUTS, PATH) == Plan(SOLVE)
         assert len(small.refused) == 1
 
