@@ -18,10 +18,12 @@ from core.ports import CountingModel, DecisionInputs, ModelReply, ModelRequest, 
 from core.run.observation import observation_room, shorten
 from core.strategy import CHARACTERS_PER_TOKEN
 from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
 from core.turn import Declined, Exchange, MemoryItem, PerceptionResult, Plan
 from modules.memory.past import CONTEXT_SHARE, Past, newest_within, room_characters
 from modules.planning.guidance.guide import UNGUIDED, Guided
-from modules.planning.prompt.decision import decision_prompt
+from modules.planning.prompt.decision import REQUEST_CHARACTERS, decision_prompt
+from modules.planning.prompt.stubs import describe_tool
 from modules.planning.reply.extraction import find_plan
 from modules.session.attached.attachments import images_note, texts_note
 from modules.session.history import exchanges
@@ -36,6 +38,12 @@ FAILED_PLAN_CHARACTERS = 1_000
 
 TOOL_TOKENS_MIN = 500
 """So much is left for the tools in such a prompt, however small the context is."""
+
+SHARES = (1.0, 0.5, 0.25)
+"""By such parts of the model's context a prompt is sized, until it fits."""
+
+PROMPT_CHARACTERS_PER_TOKEN = 3
+"""Cautiously, with room for the reply: a prompt in English has about four a token."""
 
 SHORTER_SHARE = 0.95
 """A prompt that is not made shorter than this part of it is not sent again."""
@@ -56,7 +64,8 @@ class PlanWriter:
 
     Without `remember`, prompts tell of the newest exchanges that they have room for.
     `answer_note` says which form the answer must have. `guided` is what user and project say.
-    `tell` hears when a prompt was too long for the model and is made shorter.
+    `tell` hears when a prompt was too long for the model and is made shorter. `context_tokens` is
+    what a prompt is sized by in place of the model's own.
     """
 
     model: CountingModel
@@ -65,6 +74,7 @@ class PlanWriter:
     answer_note: str = ""
     guided: Guided = UNGUIDED
     tell: Emit | None = None
+    context_tokens: int | None = None
 
     async def __call__(self, inputs: DecisionInputs, prompt_path: str) -> PlanReply:
         """Fill the template at `prompt_path` with `inputs`, ask the model, find the plan.
@@ -102,7 +112,7 @@ class PlanWriter:
         """The reply to the same with less around it, asked for once.
 
         By its refusal the model has told how much it can read: see `ModelTraits.context_tokens`.
-        The request itself and the tools' names stay as they are.
+        The request itself stays as it is.
 
         Raises:
             ModelUnavailable: that is too long too, or can't be made any shorter.
@@ -110,13 +120,11 @@ class PlanWriter:
         context_tokens = self.model.traits.context_tokens
         if context_tokens is None:
             raise error
-        shorter = replace(self, profile=_profile_for(context_tokens, self.profile))
-        room = context_tokens // CONTEXT_SHARE * CHARACTERS_PER_TOKEN
-        shorter = replace(
-            shorter, guided=replace(self.guided, section=shorten(self.guided.section, room))
-        )
-        inputs = _inputs_within(observation_room(context_tokens), inputs)
-        request = shorter.request(inputs, prompt_path, await self._past(inputs))
+        past, request = await self._past(inputs), before
+        for share in SHARES:
+            request = self._shorter(inputs, prompt_path, past, int(context_tokens * share))
+            if len(request.prompt) <= context_tokens * PROMPT_CHARACTERS_PER_TOKEN:
+                break
         if len(request.prompt) > len(before.prompt) * SHORTER_SHARE:
             raise error
         if self.tell is not None:
@@ -130,6 +138,19 @@ class PlanWriter:
             )
         return await self.model.generate(request)
 
+    def _shorter(
+        self, inputs: DecisionInputs, prompt_path: str, past: Past | None, context_tokens: int
+    ) -> ModelRequest:
+        """What a model with such a context would be asked."""
+        room = context_tokens // CONTEXT_SHARE * CHARACTERS_PER_TOKEN
+        writer = replace(
+            self,
+            guided=replace(self.guided, section=shorten(self.guided.section, room)),
+            context_tokens=context_tokens,
+        )
+        inputs = _inputs_within(observation_room(context_tokens), inputs)
+        return writer.request(inputs, prompt_path, past)
+
     def request(
         self, inputs: DecisionInputs, prompt_path: str, past: Past | None = None
     ) -> ModelRequest:
@@ -137,7 +158,8 @@ class PlanWriter:
         if not self.model.traits.reads_text:
             return ModelRequest("decision", "", inputs, prefer_strongest=inputs.last_try)
         sees = self.model.traits.images
-        room = observation_room(self.model.traits.context_tokens)
+        context_tokens = self.context_tokens or self.model.traits.context_tokens
+        room = observation_room(context_tokens)
         notes = (
             images_note(inputs.images, seen=sees),
             texts_note(inputs.texts, room, inputs.borders),
@@ -149,7 +171,8 @@ class PlanWriter:
         if past is None:
             room = room_characters(self.profile.memory.prompt_tokens, self.model.traits)
             past = Past(newest_within(inputs.history, room))
-        prompt = decision_prompt(inputs, prompt_path, self.profile, note, past, self.guided.section)
+        inputs, profile = within_context(context_tokens, inputs, self.profile)
+        prompt = decision_prompt(inputs, prompt_path, profile, note, past, self.guided.section)
         retry = min(len(inputs.failed), len(RETRY_TEMPERATURES) - 1)
         return ModelRequest(
             "decision",
@@ -162,10 +185,33 @@ class PlanWriter:
         )
 
 
-def _profile_for(context_tokens: int, profile: AgentProfile) -> AgentProfile:
-    """The profile with no more room for tools than a small context has."""
+def within_context(
+    context_tokens: int | None, inputs: DecisionInputs, profile: AgentProfile
+) -> tuple[DecisionInputs, AgentProfile]:
+    """Inputs and profile with no more tools than a small context has room for, the best first."""
+    if context_tokens is None:
+        return inputs, profile
     most = max(context_tokens // CONTEXT_SHARE, TOOL_TOKENS_MIN)
-    return profile.with_strategy(tool_prompt_tokens=min(profile.strategy.tool_prompt_tokens, most))
+    if profile.strategy.tool_prompt_tokens <= most:
+        return inputs, profile
+    profile = profile.with_strategy(tool_prompt_tokens=most)
+    return replace(inputs, tools=_tools_within(most * CHARACTERS_PER_TOKEN, inputs)), profile
+
+
+def _tools_within(room: int, inputs: DecisionInputs) -> ToolCatalog:
+    """The tools that fit the request best, as many as there is room for; else all."""
+    catalog = inputs.tools
+    if sum(len(describe_tool(tool, catalog)) + 1 for tool in catalog) <= room:
+        return catalog
+    scores = catalog.rank(inputs.user_input[:REQUEST_CHARACTERS])
+    ranked = sorted(catalog, key=lambda tool: -scores.get(tool.qualified_name, 0.0))
+    kept: list[ToolSpec] = []
+    for tool in ranked:
+        room -= len(describe_tool(tool, catalog)) + 1
+        if room < 0:
+            break
+        kept.append(tool)
+    return catalog.offering(kept or ranked[:1])
 
 
 def _inputs_within(room_characters: int, inputs: DecisionInputs) -> DecisionInputs:

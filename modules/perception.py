@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from core.context import AgentContext
+from core.errors import ModelUnavailable
 from core.ports import ModelRequest, PerceptionInputs
 from core.strategy import CHARACTERS_PER_TOKEN
 from core.tools.catalog import ToolCatalog
@@ -51,8 +52,9 @@ async def run_perception(context: AgentContext, user_input: str | None = None) -
     if _asks_model(context, inputs.tools):
         try:
             return await _perception_of(context.model, inputs)
-        except ReplyUnusable:
-            pass
+        except ModelUnavailable as error:
+            if not (isinstance(error, ReplyUnusable) or error.is_too_long):
+                raise
     if user_input is not None and user_input == context.user_input_override:
         # The words that matter are the user's; a later step's input holds a page of text, too.
         inputs = replace(inputs, user_input=context.user_input)

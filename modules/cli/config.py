@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, TypeAlias, cast
 
 from config.checking import line_of
+from config.dotenv import ENV_FILE
 from config.schema import AgentProfile, profile_of
 from config.settings import HOME_VARIABLE, Places, SettingsError, read_text
 from config.texts import TextProblem, compose_yaml, load_yaml
@@ -252,6 +253,7 @@ def _files(places: Places, options: Options) -> Iterator[tuple[str, Path, str]]:
             yield what, file, "passed over" if is_passed_over else _state(file)
     for file in (places.mcp_file, *options.mcp_config):
         yield "servers", file, _state(file)
+    yield "variables", (file := places.home / ENV_FILE), _state(file)
 
 
 def _state(file: Path) -> str:

@@ -186,9 +186,17 @@ class TestWhenItIsAsked:
         result = await run_perception(asked, asked.user_input_override)
         assert result.selected_servers == ["math"]
 
-    @pytest.mark.parametrize("answer", ["no idea", ModelReply("I won't", declined=True)])
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            "no idea",
+            ModelReply("I won't", declined=True),
+            ModelUnavailable("the prompt is too long", is_too_long=True),
+        ],
+        ids=range(3),
+    )
     async def test_the_ranking_by_words_answers_where_the_model_gives_no_readable_answer(
-        self, answer: str | ModelReply
+        self, answer: str | ModelReply | ModelUnavailable
     ) -> None:
         result = await run_perception(perceiving(Recorder(answer), "always"))
         assert result.selected_servers == ["math"]

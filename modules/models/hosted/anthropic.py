@@ -333,6 +333,7 @@ class AnthropicReply(ReplyReader):
                 pass
         match event.get("delta"):
             case {"stop_reason": str() as reason, **details}:
+                self.check_finish("stop_reason", reason)
                 self._stop_reason = reason
                 self._refusal = _explanation(details.get("stop_details"))
             case _:

@@ -197,6 +197,7 @@ class GeminiReply(ReplyReader):
     def _take_candidate(self, candidate: JsonObject) -> Iterator[ReplyDelta]:
         reason = candidate.get("finishReason")
         if isinstance(reason, str):
+            self.check_finish("finishReason", reason)
             self._reason, self.is_complete = reason, True
         match candidate.get("content"):
             case {"parts": list() as parts}:

@@ -29,14 +29,8 @@ _FINISHES: dict[str, FinishReason] = {
     **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens"), "length"),
     **dict.fromkeys(("content_filter", "sensitive"), "refused"),
 }
-"""Reasons in small letters, as OpenAI, Mistral, GLM and others have them. All that are not here or
-below, `stop` and `tool_calls` above all, say that the model was done."""
-
-_BROKEN_OFF = frozenset(
-    {"error", "network_error", "engine_error", "abort", "aborted", "cancelled", "timeout"}
-    | {"insufficient_system_resource", "failed", "interrupted"}
-)
-"""What OpenRouter, GLM, DeepSeek, vLLM and others say of a reply that their service stopped."""
+"""Reasons in small letters, as OpenAI, Mistral, GLM and others have them. All others,
+`stop` and `tool_calls` above all, say that the model was done."""
 
 
 class OpenAIReply(ReplyReader):
@@ -71,8 +65,8 @@ class OpenAIReply(ReplyReader):
         reason = choice.get("finish_reason")
         self._is_whole = isinstance(choice.get("message"), dict) and "delta" not in choice
         if isinstance(reason, str) and reason:
-            if (kind := reason.lower()) in _BROKEN_OFF:
-                raise self.errors.broke_off(f"finish_reason {kind}")
+            self.check_finish("finish_reason", reason)
+            kind = reason.lower()
             self._finish, self.is_complete = _FINISHES.get(kind, "stop"), True
             self._filtered = self._finish == "refused"
         return deltas

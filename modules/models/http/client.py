@@ -16,8 +16,9 @@ import httpx2
 from pydantic_core import to_json
 
 from core.base.http import is_loopback, retry_after_seconds
+from core.base.sse import EventParser
 from core.errors import ModelUnavailable
-from core.values import JsonObject
+from core.values import Json, JsonObject
 from core.version import __version__
 from modules.models.http.error_document import ErrorDocument, error_document
 from modules.models.http.errors import ServiceErrors, is_html
@@ -133,12 +134,19 @@ class ServiceClient:
         if response.is_redirect:
             return self._errors.redirect(status, _origin(response))
         body = await reply.beginning()
-        said = error_document(json_value(body))
+        said = error_document(json_value(body)) or error_document(_first_event(body))
         if said is None:
             said = ErrorDocument("" if is_html(body) else body.decode("utf-8", "replace"))
         # What the vendors' own clients go by: a limit on spending comes as 429 like any other.
         is_final = headers.get("x-should-retry") == "false"
         return self._errors.refusal(status, said, retry_after_seconds(headers), is_final=is_final)
+
+
+def _first_event(body: bytes) -> Json:
+    """What the first event of a body says that is an event stream; None where it is none."""
+    parser = EventParser(len(body) + 1, takes_error_lines=True)
+    event = next(parser.feed(body + b"\n\n"), None)
+    return None if event is None else json_value(event.data)
 
 
 def _encoded(body: JsonObject) -> bytes:

@@ -177,9 +177,9 @@ class ServiceErrors:
         """A reply over one of our bounds."""
         return self.unavailable(f"sent {what}, which no reply needs; check base_url, {ELSEWHERE}")
 
-    def unreadable(self, media_type: str, body: bytes) -> ModelUnavailable:
+    def unreadable(self, body: bytes) -> ModelUnavailable:
         """A success that holds something else than the protocol says."""
-        if is_html(body) or media_type == "text/html":
+        if is_html(body):
             return self.unavailable(
                 f"answered with a web page: {self.place} is not its API, or a proxy in between "
                 "wants a login; check base_url in config/models.json and the network"
@@ -255,10 +255,12 @@ class ServiceErrors:
         is_final: bool = False,
     ) -> ServiceError:
         """A status that is no success; `is_final`: the service says that no other try helps."""
-        is_spent = said.is_spent or HTTPStatus.PAYMENT_REQUIRED in (status, said.means)
+        pause = said.retry_after_seconds if retry_after_seconds is None else retry_after_seconds
+        # Who names a pause says that waiting helps, whatever the words.
+        in_words = said.means if pause is None else None
+        is_spent = said.is_spent or HTTPStatus.PAYMENT_REQUIRED in (status, in_words)
         is_too_long = said.is_too_long and status in _OF_LENGTH
         transient = may_pass(status) and not (is_spent or is_final or is_too_long)
-        pause = said.retry_after_seconds if retry_after_seconds is None else retry_after_seconds
         return ServiceError(
             f"{self._subject} {self._why_refused(status, said, pause, is_spent, is_too_long)}",
             status,
@@ -316,7 +318,9 @@ class ServiceErrors:
                 f"has no credit or quota left{quoted}; check the account's plan and billing, "
                 f"{ELSEWHERE}"
             )
-        if said.refuses_key or status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        about_key = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+        in_words = status == HTTPStatus.BAD_REQUEST and said.means in about_key
+        if said.refuses_key or status in about_key or in_words:
             return self._why_key(status, quoted)
         if status == HTTPStatus.NOT_FOUND:
             return f"is not known at {self.place}{quoted}; {self.advice.unknown}"

@@ -56,6 +56,12 @@ can be used again."""
 DONE = b"[DONE]"
 """The data of the event that ends a stream of OpenAI's protocol."""
 
+BROKEN_OFF = frozenset(
+    {"error", "network_error", "engine_error", "abort", "aborted", "cancelled", "timeout"}
+    | {"insufficient_system_resource", "failed", "interrupted"}
+)
+"""What OpenRouter, GLM, DeepSeek, vLLM and others say of a reply that their service stopped."""
+
 ERROR = "error"
 """The type of the event that tells an error, in whatever form."""
 
@@ -78,6 +84,15 @@ class ReplyReader(ABC):
         self.errors = reply.errors
         self.usage = Usage(model_calls=1)
         self.is_complete = False
+
+    def check_finish(self, name: str, reason: str) -> None:
+        """Look whether the service says, under this name, that it broke the reply off.
+
+        Raises:
+            ModelUnavailable: it does; another try may help.
+        """
+        if reason.lower() in BROKEN_OFF:
+            raise self.errors.broke_off(f"{name} {reason.lower()}")
 
     @abstractmethod
     def feed(self, piece: JsonObject, /) -> Iterable[ReplyDelta]:
@@ -156,15 +171,12 @@ class ServiceReply:
 
     Attributes:
         errors: makes the service's errors.
-        media_type: its content type in small letters, without parameters; quoted only.
         is_done: becomes true when `events` meets `[DONE]`.
         has_begun: whether the model has written something; from then on, silence means a stall.
     """
 
     def __init__(self, response: httpx2.Response, errors: ServiceErrors) -> None:
         self.errors = errors
-        content_type: str = response.headers.get("content-type", "")
-        self.media_type = content_type.partition(";")[0].strip().lower()
         self.is_done = False
         self.has_begun = False
         self._ends_at: float | None = None  # in seconds of the event loop's clock
@@ -298,7 +310,7 @@ class ServiceReply:
 
     def unreadable(self, data: bytes) -> ModelUnavailable:
         """The error of an event, line or body that should be a JSON object and is none."""
-        return self.errors.unreadable(self.media_type, data)
+        return self.errors.unreadable(data)
 
     async def beginning(self) -> bytes:
         """As much of a body that is no reply as an error may quote; what fails is left out."""

@@ -230,8 +230,10 @@ class OllamaReply(ReplyReader):
         if isinstance(message, dict):
             yield from self._written(message)
         if chunk.get("done") is True:
+            if isinstance(reason := chunk.get("done_reason"), str):
+                self.check_finish("done_reason", reason)
             self.is_complete = True
-            self._was_cut = chunk.get("done_reason") == "length"
+            self._was_cut = reason == "length"
             read, written = map(chunk.get, ("prompt_eval_count", "eval_count"))
             self.usage = Usage(1, count_of(read) or 0, count_of(written) or 0)
 

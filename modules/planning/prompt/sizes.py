@@ -9,7 +9,7 @@ from core.ports import DecisionInputs, PlanReply
 from core.run.observation import observation_room
 from core.strategy import CHARACTERS_PER_TOKEN
 from core.turn import Plan
-from modules.decision import PlanWriter
+from modules.decision import PlanWriter, within_context
 from modules.memory.past import Past, exchange_characters
 from modules.memory.recollection import Remembering
 from modules.planning.by_hand import NOT_RUN, WrittenPlan
@@ -67,7 +67,8 @@ class MeasuredPrompt(WrittenPlan):
 def _sizes(writer: PlanWriter, inputs: DecisionInputs, prompt_path: str, past: Past) -> PromptSizes:
     """The parts of the prompt that would be written."""
     request, traits = writer.request(inputs, prompt_path, past), writer.model.traits
-    tools_room = writer.profile.strategy.tool_prompt_tokens * CHARACTERS_PER_TOKEN
+    inputs, profile = within_context(traits.context_tokens, inputs, writer.profile)
+    tools_room = profile.strategy.tool_prompt_tokens * CHARACTERS_PER_TOKEN
     text_room = observation_room(traits.context_tokens)
     parts = {
         "tools": len(summarize_tools(inputs.tools, tools_room)),

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 
 from core.base.frozen import frozen
 from core.base.text import lazy_pattern
+from core.errors import ModelUnavailable
 from core.ports import CountingModel, ModelRequest
 from core.run.observation import CHARACTERS_PER_TOKEN, PROMPT_TOKENS, shorten
 from modules.planning.llmfunc import ReplyUnusable, llmfunc
@@ -125,7 +126,16 @@ async def notes_on(
     size = _part_characters(model.traits.context_tokens)
     parts, unread = _first_parts(text, size)
     room = room_characters - NOTE_CHARACTERS
-    notes = await _Summariser(model, request, prompt_path).notes(parts, room, size)
+    summariser = _Summariser(model, request, prompt_path)
+    try:
+        notes = await summariser.notes(parts, room, size)
+    except ModelUnavailable as error:
+        # By its refusal the model has told how much it reads.
+        smaller = _part_characters(model.traits.context_tokens)
+        if not error.is_too_long or smaller >= size:
+            raise
+        parts, unread = _first_parts(text, smaller)
+        notes = await summariser.notes(parts, room, smaller)
     if not notes:
         return ""
     told = f"\n\n[the last {unread:,} characters were not read]" if unread else ""

@@ -197,3 +197,26 @@ def test_a_long_event_in_small_pieces_takes_time_in_proportion() -> None:
         event for i in range(0, len(stream), 100) for event in parser.feed(stream[i : i + 100])
     ]
     assert found == [ServerSentEvent(payload)]
+
+
+def test_a_line_that_tells_an_error_counts_where_it_is_asked_for() -> None:
+    stream = b'error: {"code": 400}\n\n'
+    parser = EventParser(CAP, takes_error_lines=True)
+    assert [*parser.feed(stream)] == [ServerSentEvent(b'{"code": 400}', "error")]
+    assert read(stream) == []
+    assert parser.has_fields
+
+
+@pytest.mark.parametrize(
+    ("stream", "has_fields"),
+    [
+        (b"data: 1\n", True),
+        (b": note\n", True),
+        (b"retry: 5\n", True),
+        (b"upstream: down\n", False),
+    ],
+)
+def test_a_stream_is_told_from_another_text_by_its_fields(stream: bytes, has_fields: bool) -> None:
+    parser = EventParser(CAP)
+    assert [*parser.feed(stream)] == []
+    assert parser.has_fields is has_fields

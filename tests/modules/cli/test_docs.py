@@ -9,11 +9,18 @@ from typing import NoReturn
 
 import pytest
 
+from config.dotenv import Environment
 from config.schema import AgentProfile, load_profile
 from config.settings import ROOT, Places, SettingsError
 from core.errors import ExitCode
 from modules.cli.command_line import parse_command
-from modules.cli.docs import PROGRAM, manage_at_prompt, manage_documents, task_of
+from modules.cli.docs import (
+    PROGRAM,
+    child_environment,
+    manage_at_prompt,
+    manage_documents,
+    task_of,
+)
 from modules.cli.doctor_configuration import documents_checks
 from servers.rag.command import read_task
 from tests.command_line import write_profile
@@ -161,3 +168,12 @@ def test_the_doctor_tells_of_folders_index_and_a_key_that_is_lacking(tmp_path: P
     gemini = {"folders": ["file"], "embedder": "gemini:x"}
     assert told(gemini, {})[0::2] == [("folder", "missing"), ("Gemini", "missing")]
     assert told(gemini, {"GEMINI_API_KEY": "k"})[-1] == ("index", "ok")
+
+
+def test_the_program_of_the_documents_inherits_nothing_of_the_env_file(tmp_path: Path) -> None:
+    said = {"TOKEN_OF_MINE": "t", "GEMINI_API_KEY": "k" * 20}
+    profile = load_profile(write_profile(tmp_path))
+    environ = Environment({"PATH": "/bin"}, tmp_path / ".env", said)
+    started = child_environment(profile, Places(ROOT, tmp_path), environ)
+    assert started["PATH"] == "/bin"
+    assert "TOKEN_OF_MINE" not in started

@@ -14,8 +14,7 @@ from config.settings import SettingsError
 from core.errors import ExitCode, ModelUnavailable, UsageError
 from core.values import Json, JsonObject
 from modules.cli.command_line import parse_command
-from modules.cli.models import list_models
-from modules.cli.models_add import add_model, remove_model
+from modules.cli.models import add_model, list_models, remove_model
 from modules.cli.models_pull import PullReport, pull_model
 from modules.models.credentials import LIST_FILE
 from modules.models.ollama.facts import PullProgress

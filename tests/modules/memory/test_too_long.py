@@ -15,6 +15,7 @@ from modules.decision import PlanWriter
 from modules.memory.recollection import Remembering
 from modules.memory.running_summary import RunningSummary
 from modules.model_manager import ModelManager
+from modules.planning.prompt.summaries import notes_on
 from tests.doubles import FakeMemory, profile, tool
 from tests.modules.models.http.chat_server import streams, talking, text
 from tests.modules.models.service import Exchange as Asked
@@ -83,7 +84,10 @@ async def test_a_prompt_that_is_too_long_is_shortened_summarised_and_asked_once_
         assert "what is next?" in small.read[-1]
         assert "tool_2" in small.read[-1]
         assert any("too long for openai:test-model; asked again" in told for told in heard.texts)
-        # What was learned holds for the next request.
+        # What was learned holds for the next request, for its tools too.
+        many = ToolCatalog([tool(f"tool_{n}", text="string") for n in range(300)])
+        assert await writer(replace(INPUTS, tools=many), PATH) == Plan(SOLVE)
+        assert len(small.refused) == 1
         assert await writer(INPUTS, PATH) == Plan(SOLVE)
         assert len(small.refused) == 1
 
@@ -107,3 +111,13 @@ async def test_what_can_not_be_made_shorter_is_not_asked_again_and_compact_is_th
         with pytest.raises(ModelUnavailable, match=r"so long a prompt.*/compact"):
             await writer(replace(INPUTS, history=()), PATH)
     assert len(small.refused) <= 2
+
+
+async def test_a_text_to_summarise_is_cut_into_parts_that_the_model_reads() -> None:
+    small = Small(9_000, "prompt is too long: 9000 tokens > 2000 maximum")
+    async with talking(small) as (_, backend):
+        model = ModelManager(backend)
+        notes = await notes_on(model, "what is it about?", "some words " * 3_000, 4_000)
+    assert notes
+    assert small.refused
+    assert len(small.read) > 1

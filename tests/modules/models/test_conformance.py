@@ -108,6 +108,25 @@ async def test_an_error_in_any_form_in_place_of_a_reply_is_told_with_what_to_do(
     assert len(fake.bodies) == 1
 
 
+async def test_a_reply_that_the_service_broke_off_is_tried_again_and_nothing_of_it_counts(
+    backend: Backend,
+) -> None:
+    word = next(w for w in (b'"MAX_TOKENS"', b'"max_tokens"', b'"length"') if w in backend.cut)
+    async with backend.service() as fake:
+        fake.streams(backend.cut.replace(word, b'"error"'))
+        error = await backend.failure(fake)
+    assert "broke off in the middle of its reply: the service stopped it" in str(error)
+    assert error.transient
+
+
+async def test_an_event_that_tells_an_error_is_read_under_any_status(backend: Backend) -> None:
+    async with backend.service() as fake:
+        body = b'event: error\ndata: {"code": 1113, "msg": "The account is empty"}\n\n'
+        fake.answers(400, body, kind="text/event-stream")
+        error = await backend.failure(fake)
+    assert "no credit or quota left: The account is empty; check" in str(error)
+
+
 async def test_nothing_in_the_environment_reroutes_or_rekeys(
     backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -239,3 +239,20 @@ async def test_a_pause_of_a_day_is_told_as_what_it_is(status: int) -> None:
     assert "it asks to be left alone for 24 h, which is not waited for: try later" in text
     assert "minute" not in text
     assert "a moment" not in text
+
+
+async def test_an_empty_account_under_any_status_is_told_as_such_unless_a_pause_is_named() -> None:
+    said: JsonObject = {"error": {"message": "Your quota is exhausted: insufficient balance"}}
+    for status in (400, 403, 429):
+        refused = await refusal(refuses(status, said))
+        assert "plan and billing" in str(refused)
+        assert not refused.transient
+    waits = await refusal(refuses(429, said, {"retry-after": "5"}))
+    assert (waits.transient, waits.retry_after_seconds) == (True, 5)
+
+
+async def test_a_key_that_is_refused_as_a_bad_request_is_told_as_a_key() -> None:
+    refused = await refusal(refuses(400, {"error": {"message": "Incorrect API key provided"}}))
+    assert "refused the key in TEST_API_KEY: Incorrect API key provided; put a valid one" in str(
+        refused
+    )
