@@ -9,6 +9,7 @@ from core.base.frozen import frozen
 from core.base.memory.facts import Fact, FactError, FactStore
 from core.base.memory.statements import stated_facts
 from core.base.redaction import Redactor
+from core.errors import StorageError
 from core.tools.ranking import stems
 
 FACTS_SHARE: Final = 0.2
@@ -27,7 +28,11 @@ class LongTermMemory:
     redactor: Redactor
 
     async def learn(self, request: str, session_id: str) -> str:
-        """Keep the facts that a request states; what the user should be told of it, if anything."""
+        """Keep the facts that a request states; what the user should be told of it, if anything.
+
+        Raises:
+            StorageError: a fact can't be kept.
+        """
         if self.folder is None:
             return ""
         return await asyncio.to_thread(self._learn, self.folder, request, session_id)
@@ -62,16 +67,22 @@ class LongTermMemory:
             try:
                 before = {fact.fact_id: fact.text for fact in store.all()}
                 kept = store.keep(stated, session_id)
-            except OSError as error:
-                told.append(f"{store.path} can't be written: {error.strerror or error}")
-                break
-            except FactError as error:
-                told.append(f"not remembered: {error}")
-                break
+            except (OSError, FactError) as error:
+                told.append(f"not remembered: {_why(error, store.path)}")
+                raise StorageError("; ".join([*told, *store.notes])) from error
             if before.get(kept.fact_id) != kept.text:
                 instead = f" (before: {kept.older[0].text})" if kept.older else ""
                 told.append(f"remembered: {kept.text}{instead}")
         return "; ".join([*told, *store.notes])
+
+
+def _why(error: OSError | FactError, path: Path) -> str:
+    if isinstance(error, FactError):
+        return str(error)
+    return (
+        f"{path} can't be written: {error.strerror or error}; set CORTEX_HOME to a folder that you "
+        "can write to and that has room"
+    )
 
 
 def _line(fact: Fact) -> str:

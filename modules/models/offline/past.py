@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from core.base.memory.statements import bare_fact, stated_facts
+from core.base.memory.statements import stated_facts, states_only
 from core.base.text import lazy_pattern
 from core.ports import DecisionInputs
 from core.tools.catalog import ToolCatalog
@@ -71,9 +71,9 @@ def write_memory_plan(inputs: DecisionInputs) -> str | None:
 def _meant(request: str) -> tuple[str, dict[str, str]]:
     """The name of the tool and its arguments; an empty name where none is meant."""
     text = bare(request)
-    whole = bare_fact(text.rstrip("?"))
-    if stated_facts(request) == (whole,):  # nothing is asked beside
-        return "recall", {"subject": whole}  # kept before any plan: what is told is what is there
+    if states_only(request):  # kept before any plan: what is told is what is there
+        facts = stated_facts(request)
+        return "recall", {"subject": facts[0]} if len(facts) == 1 else {}
     if _REMEMBER.match(text):
         return "", {}
     if matched(_ALL_FACTS, text):

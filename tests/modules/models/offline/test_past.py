@@ -21,8 +21,7 @@ TOOLS = ToolCatalog([*MATH_TOOLS, *MEMORY])
     [
         ("remember that I'm vegetarian", "recall", {"subject": "I'm vegetarian"}),
         ("Please remember: my dog is called Rex.", "recall", {"subject": "my dog is called Rex"}),
-        ("I live in Oslo.", "recall", {"subject": "I live in Oslo"}),
-        ("always answer in metric", "recall", {"subject": "always answer in metric"}),
+        ("remember that I'm vegan and my name is Al", "recall", {}),
         ("what do you know about me?", "recall", {}),
         ("what do you know about my diet?", "recall", {"subject": "my diet"}),
         ("forget that I'm vegetarian", "forget", {"fact": "I'm vegetarian"}),
@@ -50,7 +49,8 @@ def test_what_is_meant_for_the_memory_calls_its_tool(
     [
         "add 5 and 7", "what was the first thing I asked?", "what do my documents say of memory?",
         "remember", "remember to call Bob", "forget it", "forget everything", "I like it",
-        "how much memory does a plan have?", "I live in Oslo, what is 5 + 7?",
+        "I live in Oslo.", "always answer in metric", "how much memory does a plan have?",
+        "I live in Oslo, what is 5 + 7?",
         "search the web for memory foam", "what did the report say about leases?",
     ],
 )  # fmt: skip
