@@ -35,6 +35,13 @@ _ALL_FACTS: Final = (
     r"remember)(?: about me)?|my (?:facts|preferences)(?: and (?:facts|preferences))?)"
 )
 _SOME_FACTS: Final = r"(?:recall|what do you (?:know|remember) about) (?P<query>my .+)"
+_OWN: Final = (
+    r"(?:what|who|when|where)(?:'s| is| are| was) my (?P<query>[\w' -]{2,40})",
+    r"what (?:kind of |sort of )?(?P<query>[\w' -]{2,30}?) do i (?:have|own|drive|like|prefer|use)",
+    r"where do i (?P<query>live|work)",
+)
+"""Questions that what the user has stated may answer."""
+
 _FORGET: Final = (
     r"forget (?:that |about )?"
     r"(?P<fact>(?!(?:it|this|that|everything|all|what|the last)\b).+)"
@@ -66,6 +73,15 @@ def write_memory_plan(inputs: DecisionInputs) -> str | None:
     if call is None:
         return None
     return whole_plan([call_line(inputs, call.tool, {**call.arguments}), AS_IT_IS])
+
+
+def write_own_facts_plan(inputs: DecisionInputs) -> str | None:
+    """A plan for a question about the user themselves, which only they have told the answer to."""
+    found = [found for pattern in _OWN if (found := matched(pattern, bare(inputs.user_input)))]
+    recall = [tool for tool in inputs.tools if tool.name == "recall" and takes(tool, "subject")]
+    if not found or len(recall) != 1:
+        return None
+    return whole_plan([call_line(inputs, recall[0], {"subject": found[0]["query"]}), AS_IT_IS])
 
 
 def _meant(request: str) -> tuple[str, dict[str, str]]:

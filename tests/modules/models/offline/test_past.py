@@ -2,8 +2,11 @@
 
 import pytest
 
+from core.ports import DecisionInputs
 from core.tools.catalog import ToolCatalog
+from core.turn import PerceptionResult
 from modules.models.offline.past import memory_call
+from modules.models.offline.planner import plan
 from tests.doubles import tool
 from tests.modules.models.offline.plans import MATH_TOOLS
 
@@ -60,3 +63,29 @@ def test_what_is_not_is_left_to_others(request_text: str) -> None:
 
 def test_without_the_server_nothing_is_called() -> None:
     assert memory_call("remember that I'm vegetarian", ToolCatalog(MATH_TOOLS)) is None
+
+
+DOCUMENTS = tool("search_stored_documents", "documents", query="string")
+
+
+@pytest.mark.parametrize(
+    ("request_text", "subject"),
+    [
+        ("what is my name?", "name"),
+        ("What's my favourite tea?", "favourite tea"),
+        ("what car do I have?", "car"),
+        ("who is my dentist?", "dentist"),
+        ("where do I live?", "live"),
+        ("when is my birthday?", "birthday"),
+    ],
+)
+def test_a_question_about_the_user_is_answered_from_facts(request_text: str, subject: str) -> None:
+    tools = ToolCatalog([*TOOLS, DOCUMENTS])
+    source = plan(DecisionInputs(request_text, tools, PerceptionResult()))
+    assert f"recall(subject={subject!r})" in source
+
+
+def test_a_question_about_something_else_is_none_for_the_facts() -> None:
+    tools = ToolCatalog([*MATH_TOOLS, *MEMORY, DOCUMENTS])
+    for request in ("what is the notice period?", "who wrote Hamlet?"):
+        assert "recall" not in plan(DecisionInputs(request, tools, PerceptionResult()))
