@@ -38,6 +38,7 @@ from core.ports import (
 from core.run.execution import working_on_part
 from core.turn import ModelPurpose, Usage
 from modules.models.serving.budget import NO_LIMITS, Account, Budget, RunLimits, priced
+from modules.models.thinking import without_thinking
 
 TELLING_SECONDS = 0.1
 """Shortest time between two `ModelWriting` events of a request."""
@@ -403,11 +404,12 @@ async def collect_reply(
         raise ModelUnavailable(
             f"model {model.name} ended its reply before it was complete; try again", transient=True
         )
+    said, thought = without_thinking("".join(text))
     return ModelReply(
-        "".join(text),
+        said,
         end.usage,
         declined=end.finish == "refused",
-        thinking="".join(thinking),
+        thinking="\n".join(filter(None, ("".join(thinking), thought))),
         tool_calls=tuple(calls),
         truncated=end.finish == "length",
         model=model.name,

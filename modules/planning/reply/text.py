@@ -9,6 +9,7 @@ from typing import Final
 
 from core.base.frozen import frozen
 from core.base.text import lazy_pattern, with_line_feeds
+from modules.models.thinking import without_thinking
 
 SEARCHED_CHARACTERS: Final = 64 * 1024
 """How much of a reply is searched; a plan has some thousand characters at most."""
@@ -42,10 +43,6 @@ _CODE_LINE: Final = lazy_pattern(
 """How a line begins that is code and no sentence."""
 
 
-_THOUGHTS_END: Final = "</think>"
-"""Ends what a reasoning model thinks aloud, where its server doesn't keep that apart."""
-
-
 @frozen
 class Block:
     """A fenced block: its language as marked (lower case, may be empty), and the text in it.
@@ -73,7 +70,7 @@ def answer_part(text: str) -> str:
 
     Lines end with a line feed alone, as syntax trees count them.
     """
-    found = text.rpartition(_THOUGHTS_END)[2][:SEARCHED_CHARACTERS]
+    found = without_thinking(text)[0][:SEARCHED_CHARACTERS]
     return "\n".join(with_line_feeds(found).split("\n", SEARCHED_LINES)[:SEARCHED_LINES])
 
 
