@@ -43,6 +43,7 @@ FailureKind: TypeAlias = Literal[
     "error",  # the plan raised
     "crash",  # the sandbox worker died
     "no_plan",  # the model's reply held no solve()
+    "cut",  # the model's reply was cut off at the limit of its length, and nothing of it was run
     "repeated",  # the same plan failed before and was not run again
     "answer",  # the answer is not in the form that the request demands
     "no_verdict",  # solve() returned neither FINAL_ANSWER nor FURTHER_PROCESSING_REQUIRED
@@ -163,13 +164,15 @@ class ToolCall:
 class PlanFailure:
     """Why a plan gave no result: for the retry prompt and for the user.
 
-    `line` is 1-based in the plan's source, with `line_text` that line's text.
+    `line` is 1-based in the plan's source, with `line_text` that line's text. `advice` is for the
+    person alone: what to set, where no other plan would help.
     """
 
     kind: FailureKind
     message: str
     line: int | None = None
     line_text: str | None = None
+    advice: str = ""
 
     def __str__(self) -> str:
         """One line: the message, and the offending line where it is known."""

@@ -89,6 +89,7 @@ def build(wanted: Wanted, name: str, means: Means) -> Built:
         entry.timeout_seconds,
         entry.concurrent_requests,
         partial(price_of, entry, means.models),
+        entry.max_output_tokens,
     )
     return Built(chosen, entry, key)
 

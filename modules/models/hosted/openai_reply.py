@@ -7,6 +7,7 @@ the protocol gives it is passed over.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from pydantic_core import to_json
 
@@ -19,14 +20,28 @@ from core.ports import (
 )
 from core.turn import Usage
 from core.values import Json, JsonObject
+from modules.models.http.error_document import ErrorDocument
 from modules.models.http.json_text import ToolCalls, count_of
 from modules.models.http.reply import ReplyReader, ServiceReply
 from modules.models.thinking import ThinkingSplitter
 
 WITHHELD = "[The service's content filter stopped the reply.]"
 
-_FINISHES: dict[str, FinishReason] = {"length": "length", "content_filter": "refused"}
-"""All other reasons, `stop` and `tool_calls` above all, say that the model was done."""
+_FINISHES: dict[str, FinishReason] = {
+    **dict.fromkeys(("length", "model_length", "max_tokens", "max_output_tokens"), "length"),
+    **dict.fromkeys(("context_length", "model_context_window_exceeded"), "length"),
+    **dict.fromkeys(("content_filter", "sensitive", "safety"), "refused"),
+}
+"""In small letters, as OpenAI, Mistral, Gemini's compatible service, GLM and others say it. All
+other reasons, `stop` and `tool_calls` above all, say that the model was done."""
+
+_BROKEN: Final = frozenset(
+    {
+        *("error", "server_error", "network_error", "insufficient_system_resource"),
+        *("abort", "aborted", "cancelled", "canceled", "timeout", "failed"),
+    }
+)
+"""Reasons of the service: the reply is not whole (OpenRouter, GLM, DeepSeek, vLLM, SGLang)."""
 
 
 class OpenAIReply(ReplyReader):
@@ -44,7 +59,7 @@ class OpenAIReply(ReplyReader):
         """What a chunk adds, or a whole body.
 
         Raises:
-            ModelUnavailable: the choice reports an error, as OpenRouter does.
+            ModelUnavailable: the choice reports an error, as OpenRouter does, or ends with one.
         """
         self.usage = usage_in(chunk.get("usage")) or self.usage
         choice = first_choice(chunk)
@@ -55,8 +70,10 @@ class OpenAIReply(ReplyReader):
         deltas = self._written(choice)
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
+            if (reason := reason.lower()) in _BROKEN:
+                raise self.errors.in_reply(ErrorDocument(f"finish_reason `{reason}`"))
             self._finish, self.is_complete = _FINISHES.get(reason, "stop"), True
-            self._filtered = reason == "content_filter"
+            self._filtered = self._finish == "refused"
         return deltas
 
     def end(self) -> Iterator[ReplyDelta]:
@@ -77,6 +94,8 @@ class OpenAIReply(ReplyReader):
     def _written(self, choice: JsonObject) -> list[ReplyDelta]:
         message = choice.get("delta")
         message = message if isinstance(message, dict) else choice.get("message")
+        if message is None and isinstance(choice.get("text"), str):  # of completions, no chat
+            return self._content(choice["text"])
         if not isinstance(message, dict):
             return []
         deltas: list[ReplyDelta] = []
@@ -86,6 +105,8 @@ class OpenAIReply(ReplyReader):
         if refusal := _text(message.get("refusal")):
             self._declined = True
             deltas.append(TextDelta(refusal))
+        if isinstance(call := message.get("function_call"), dict):  # before tool_calls there was
+            self._call(None, call)
         calls = message.get("tool_calls")
         for piece in calls if isinstance(calls, list) else []:
             if isinstance(piece, dict) and isinstance(function := piece.get("function"), dict):
@@ -107,13 +128,21 @@ class OpenAIReply(ReplyReader):
     def _content(self, content: Json) -> list[ReplyDelta]:
         if isinstance(content, str):
             return [*self._splitter.feed(content)]
+        if isinstance(content, dict) and not _part_text(content):
+            return [TextDelta(to_json(content).decode())]  # it is what was asked for, as JSON
         deltas: list[ReplyDelta] = []
-        for part in content if isinstance(content, list) else []:
+        for part in content if isinstance(content, list) else [content]:
             match part:
-                case {"type": "text", "text": str() as text} if text:
+                case str() as text if text:
                     deltas.append(TextDelta(text))
+                case {"type": "reasoning", **rest} if thought := _part_text(rest):
+                    deltas.append(ThinkingDelta(thought))
+                case {"type": "thinking", "thinking": str() as thought} if thought:
+                    deltas.append(ThinkingDelta(thought))
                 case {"type": "thinking", "thinking": list() as thoughts}:
                     deltas += [ThinkingDelta(text) for text in map(_part_text, thoughts) if text]
+                case dict() if text := _part_text(part):
+                    deltas.append(TextDelta(text))
                 case _:
                     continue
         return deltas
@@ -153,7 +182,12 @@ def _tokens(value: Json) -> int:
 
 
 def _part_text(part: Json) -> str:
-    return _text(part.get("text")) if isinstance(part, dict) else ""
+    """The text of a part: of type `text` or `output_text`, or without a type."""
+    match part:
+        case {"text": {"value": str() as text}} | {"text": str() as text}:
+            return text
+        case _:
+            return ""
 
 
 def _text(value: Json) -> str:

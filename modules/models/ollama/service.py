@@ -19,6 +19,7 @@ from core.ports import ModelRequest, NativeToolCall, ReplyDelta, ReplyEnd, Think
 from core.turn import Usage
 from core.values import Json, JsonObject
 from modules.models.http.client import ServiceClient
+from modules.models.http.error_document import ErrorDocument
 from modules.models.http.errors import ServiceError, ServiceErrors
 from modules.models.http.json_text import count_of, tool_call
 from modules.models.http.reply import ReplyReader, ServiceReply, deltas_of
@@ -231,6 +232,8 @@ class OllamaReply(ReplyReader):
         if isinstance(message, dict):
             yield from self._written(message)
         if chunk.get("done") is True:
+            if chunk.get("done_reason") == "error":
+                raise self.errors.in_reply(ErrorDocument("done_reason `error`"))
             self.is_complete = True
             self._was_cut = chunk.get("done_reason") == "length"
             read, written = map(chunk.get, ("prompt_eval_count", "eval_count"))

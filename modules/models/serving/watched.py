@@ -75,6 +75,7 @@ class ChosenModel:
     """A backend that was chosen.
 
     `own_price` is what its entry or the backend itself says, `find_price` looks it up elsewhere.
+    `output_tokens_max` is what its entry allows a reply.
     """
 
     model: TextModel
@@ -82,6 +83,7 @@ class ChosenModel:
     timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
     concurrent_requests: int = CONCURRENT_REQUESTS
     find_price: Callable[[], Price | None] = _nobody_knows
+    output_tokens_max: int | None = None
 
     @cached_property
     def price(self) -> Price | None:
@@ -354,7 +356,20 @@ class WatchedModel:
                 self.usage += took
                 run.spend(self.name, took)
                 self._measure(request, took.input_tokens)
-        return replace(reply, usage=took)
+        limit = self._limit_of(request) if reply.truncated else ""
+        return replace(reply, usage=took, limit=limit)
+
+    def _limit_of(self, request: ModelRequest) -> str:
+        """Which limit has cut off a reply, and how to allow more, for a person."""
+        own, hard = self.chosen.output_tokens_max, request.hard_output_tokens
+        if hard is not None and (own is None or hard < own):
+            return f"the run may write {hard:,} more: allow more with --max-tokens or --max-cost"
+        if own is not None:
+            return f"max_output_tokens of {self.name} is {own:,} in config/models.json: raise it"
+        return (
+            f"{self.name} has that limit by itself: set max_output_tokens for it in "
+            "config/models.json, or a larger context_tokens where its context is full"
+        )
 
     def _measure(self, request: ModelRequest, tokens: int) -> None:
         """Learn how long this model's tokens are from one prompt; the latest says it best."""

@@ -85,6 +85,8 @@ def find_plan(reply: ModelReply, tools: ToolCatalog) -> Plan | NoPlan:
     A reply is parsed only where it has no `solve`, or several blocks, and no more than some
     thousand characters of it, so that this takes some milliseconds.
     """
+    if reply.truncated:
+        return NoPlan(reply.text, _cut_off(reply))
     text = answer_part(reply.text)
     blocks = fenced_blocks(text)
     answers = _begins_with_answer(text)
@@ -93,7 +95,7 @@ def find_plan(reply: ModelReply, tools: ToolCatalog) -> Plan | NoPlan:
         or plan_of_calls(reply.tool_calls, tools)
         or _without_solve(text, blocks, tools, must_call=answers)
         or (None if answers else plan_of_calls(json_calls(text, tools), tools))
-        or (None if reply.truncated else _plan_of_verdict(text, tools))
+        or _plan_of_verdict(text, tools)
     )
     return NoPlan(reply.text, _no_plan(reply, text)) if source is None else Plan(source)
 
@@ -227,12 +229,22 @@ def _unfenced_text(said: str) -> str:
     return blocks[0].text if is_one else said
 
 
+def _cut_off(reply: ModelReply) -> PlanFailure:
+    """Of a reply that goes on, nothing counts: what is missing may change what stands there."""
+    tokens = f"{reply.usage.output_tokens:,} tokens" if reply.usage.output_tokens else "its limit"
+    return PlanFailure(
+        "cut",
+        f"the reply was cut off at {tokens}, and nothing of it was run: be brief, think less, and "
+        "write the plan alone",
+        advice=reply.limit,
+    )
+
+
 def _no_plan(reply: ModelReply, text: str) -> PlanFailure:
     """What to write instead, and how the reply began."""
     shown = text.strip()[:SHOWN_CHARACTERS] or "(an empty reply)"
-    cut = "; it was cut off at the limit of its length, so be brief" if reply.truncated else ""
     return PlanFailure(
         "no_plan",
-        f"the reply held no plan{cut}; reply with one ```python block that defines "
+        f"the reply held no plan; reply with one ```python block that defines "
         f'`async def {ENTRY_POINT}():` and returns "{FINAL_ANSWER} …"; it was: {shown}',
     )
