@@ -182,10 +182,16 @@ class PlanFailure:
 
 @frozen
 class NoPlan:
-    """A model reply that held no `solve()`; `text` is the reply."""
+    """A model reply that held no `solve()`; `text` is the reply.
+
+    `answer` is what a reply in words alone says, which counts if the model says no plan a second
+    time; `declines` marks one that only says that the model won't.
+    """
 
     text: str
     failure: PlanFailure
+    answer: str | None = None
+    declines: bool = False
 
 
 @frozen
