@@ -16,6 +16,9 @@ from core.errors import ExitCode, SpentBudget
 from core.team.graph import GraphOutcome
 from core.values import Json, JsonObject
 
+NO_PLAN_ANSWER = "Could not generate valid solve()"
+"""What a run says when the model never wrote a plan, in the mission's own words."""
+
 FINAL_ANSWER = "FINAL_ANSWER:"
 """Prefix of a plan's return value that ends the run."""
 
@@ -198,12 +201,14 @@ class NoPlan:
 class FinalAnswer:
     """The plan answered the request; `text` without the `FINAL_ANSWER:` prefix.
 
-    Here and below, `found` are the qualified names of the tools that the plan searched for.
+    `in_words`: there was no plan, the model wrote the answer itself, and was asked twice. Here and
+    below, `found` are the qualified names of the tools that the plan searched for.
     """
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     found: tuple[str, ...] = ()
+    in_words: bool = False
 
 
 @frozen
@@ -337,7 +342,8 @@ class RunOutcome:
     (`perception`, `decision`, `action`, `total`). `rejected_answer` is one that was not in the
     form that the request demands, the last of them. `graph` is how its subtasks ended, where it
     was answered in parts. `budget` is the one that ended the run, if it was that. `trace_id` is
-    that of its execution context; empty where it had none.
+    that of its execution context; empty where it had none. `without_tools`: the model wrote the
+    answer in words instead of a plan, and no call had succeeded before.
     """
 
     status: RunStatus
@@ -351,11 +357,15 @@ class RunOutcome:
     graph: GraphOutcome | None = None
     budget: SpentBudget | None = None
     trace_id: str = field(default="", compare=False)
+    without_tools: bool = False
 
     @property
     def result(self) -> str:
-        """The outcome in the mission's form: `FINAL_ANSWER: …`."""
-        return f"{FINAL_ANSWER} {self.answer if self.answer is not None else f'[{self.message}]'}"
+        """The outcome in the mission's form: `FINAL_ANSWER: …`; a person reads `message`."""
+        if self.answer is not None:
+            return f"{FINAL_ANSWER} {self.answer}"
+        never_planned = self.message.startswith(NO_PLAN_ANSWER)
+        return f"{FINAL_ANSWER} [{NO_PLAN_ANSWER if never_planned else self.message}]"
 
     @property
     def exit_code(self) -> ExitCode:

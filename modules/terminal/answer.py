@@ -139,7 +139,8 @@ class ResultDocument(TypedDict):
 
     `value` is the answer as a value, where it is one. `answer` is null unless `status` is "done";
     `message` then says why, and `rejected_answer` is the last answer that did not fit the schema of
-    `--json-schema`. `exit_code` is what this request alone would have ended with.
+    `--json-schema`. `without_tools`: the model wrote the answer in words instead of a plan.
+    `exit_code` is what this request alone would have ended with.
     `session_id` and `model` are empty where neither was chosen yet. Logs and OpenTelemetry name the
     run by `trace_id`; it is empty where none began. Durations are seconds. `graph` is null where
     the request was not answered in parts; `steps` are those of all parts. `budget` is null unless
@@ -153,6 +154,7 @@ class ResultDocument(TypedDict):
     status: RunStatus
     message: str
     rejected_answer: str | None
+    without_tools: bool
     exit_code: int
     session_id: str
     trace_id: str
@@ -255,6 +257,7 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> Result
         "status": outcome.status,
         "message": outcome.message,
         "rejected_answer": outcome.rejected_answer,
+        "without_tools": outcome.without_tools,
         "exit_code": int(outcome.exit_code),
         "session_id": session_id,
         "trace_id": outcome.trace_id,

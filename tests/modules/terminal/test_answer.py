@@ -152,6 +152,7 @@ class TestDocument:
             "status": "done",
             "message": "",
             "rejected_answer": None,
+            "without_tools": False,
             "exit_code": 0,
             "session_id": "2026/11/21/session-1-abcdef",
             "trace_id": "",
