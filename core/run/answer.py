@@ -30,7 +30,7 @@ def after_failed_step(steps: Sequence[Step], failure: PlanFailure) -> str:
     """
     if failure.kind in WITHOUT_PLAN:
         why = "" if failure.kind == "no_plan" else f"; {failure.message}"
-        advice = f". {sentence(failure.advice)}" if failure.advice else "."
+        advice = f" ({failure.advice})." if failure.advice else "."
         plans = counted(steps[-1].attempt, "time")
         told = f"{NO_PLAN_ANSWER}: the model was asked {plans} and wrote no plan{why}{advice}"
         return f"{told}{_partial(steps)}{_quoted(steps)}"

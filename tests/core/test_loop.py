@@ -242,7 +242,7 @@ async def test_who_asked_hears_which_limit_has_cut_a_reply() -> None:
     fakes = FakeParts([NoPlan("async def", cut), NoPlan("async def", cut)], {})
     outcome, events = await run(context(fakes))
     assert Notice("loop", "cut off at 9 tokens; raise max_output_tokens") in events
-    assert "cut off at 9 tokens. Raise max_output_tokens." in outcome.message
+    assert "cut off at 9 tokens (raise max_output_tokens)." in outcome.message
     assert len(fakes.inputs) == 2
 
 

@@ -3,7 +3,7 @@
 import ast
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NoReturn, cast
 
 from core.ports import NativeToolCall
@@ -149,11 +149,17 @@ def json_calls(text: str, tools: ToolCatalog) -> tuple[NativeToolCall, ...]:
     A form that says by its keys that it is a call may name any tool; other objects count where
     they name one that is known.
     """
-    strict = [*json_containers(text, TRIES_MAX, READ_CHARACTERS_MAX, _STRICT)]
-    has_objects = any(isinstance(value, dict) for _, value in strict)
+    strict = json_containers(text, TRIES_MAX, READ_CHARACTERS_MAX, _STRICT)
+    return _calls_among(strict, text, tools) or _calls_among(mended_objects(text), text, tools)
+
+
+def _calls_among(
+    values: Iterable[tuple[str, Json]], text: str, tools: ToolCatalog
+) -> tuple[NativeToolCall, ...]:
+    """The calls in values as they stand in a text, but for those that it reports or refuses."""
     found: list[NativeToolCall] = []
     texts_left, at = CALL_TEXTS_MAX, 0
-    for written, value in strict if has_objects else [*mended_objects(text)] or strict:
+    for written, value in values:
         place = text.find(written, at)
         before, at = text[max(place - LOOKED_CHARACTERS, 0) : place], place + len(written)
         if is_reported(before) or is_refused(text[at : at + LOOKED_CHARACTERS]):

@@ -264,8 +264,8 @@ def _solve_among_prose(text: str) -> str | None:
     bare = text.strip().strip("`")
     if not defines_solve(bare) or not (code := code_around_solve(bare)):
         return None
-    before, _, after = bare.partition(code.split("\n", 1)[0])
-    last = after.rpartition(code.rsplit("\n", 1)[-1])[2]
+    before, head, after = bare.partition(code.split("\n", 1)[0])
+    last = "\n".join(f"{head}{after}".split("\n")[code.count("\n") + 1 :])
     if is_reported(before) or is_refused(last):
         raise _NotOne(_REPORTED_ALONE)
     if defines_solve(last):

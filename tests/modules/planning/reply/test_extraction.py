@@ -44,9 +44,9 @@ REAL = {
     "expressions_on_two_lines.txt": "final: 0.9975 0.0707",
     "expression_alone.txt": "final: 48",
     "script_of_own_functions.txt": "final: 391",
-    "steps_at_length.txt": "cut: the reply was cut off at its limit, and nothing of it was run",
+    "steps_at_length.txt": "cut: the reply was cut off at its limit, and nothing of it ",
     "expression_after_prose.txt": "tool: search_stored_documents() takes 1 argument (query), 2",
-    "explained_at_length.txt": "cut: the reply was cut off at its limit, and nothing of it was run",
+    "explained_at_length.txt": "cut: the reply was cut off at its limit, and nothing of it ",
     "import_from_a_server.txt": "final: 40",
     # calls as JSON
     "json_bare.txt": "further: 391",
@@ -60,12 +60,12 @@ REAL = {
     "verdict_of_a_call.txt": "final: 48",
     "verdict_in_own_words.txt": "final: The capital of France is Paris.",
     "verdict_of_made_up_calls.txt": "no_plan: the reply held no plan; reply with one ```python",
-    "verdict_cut_off.txt": "cut: the reply was cut off at its limit, and nothing of it was run",
+    "verdict_cut_off.txt": "cut: the reply was cut off at its limit, and nothing of it ",
     # nothing to run
     "json_with_a_name_in_it.txt": "no_plan: the reply held no plan; reply with one ```python",
-    "only_prose.txt": "cut: the reply was cut off at its limit, and nothing of it was run",
-    "models_of_tools_cut_off.txt": "cut: the reply was cut off at its limit, and nothing of it was run",
-    "classes_cut_off.txt": "cut: the reply was cut off at its limit, and nothing of it was run",
+    "only_prose.txt": "cut: the reply was cut off at its limit, and nothing of it ",
+    "models_of_tools_cut_off.txt": "cut: the reply was cut off at its limit, and nothing of it ",
+    "classes_cut_off.txt": "cut: the reply was cut off at its limit, and nothing of it ",
 }
 """Replies of real models, and the beginning of what becomes of them."""
 
