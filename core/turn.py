@@ -279,6 +279,7 @@ class Usage:
     `input_tokens` counts all that was read, `cached_tokens` those of them that the provider had
     in a cache; `output_tokens` counts all that was written, thinking included, as it is billed.
     `cost` is in US dollars, of the calls whose price is known; `unpriced_calls` are the others.
+    `estimated_calls` are those whose service told no tokens: what they took is estimated.
     """
 
     model_calls: int = 0
@@ -287,6 +288,7 @@ class Usage:
     cached_tokens: int = 0
     cost: float = 0.0
     unpriced_calls: int = 0
+    estimated_calls: int = 0
 
     @property
     def tokens(self) -> int:
@@ -302,6 +304,7 @@ class Usage:
             self.cached_tokens + other.cached_tokens,
             self.cost + other.cost,
             self.unpriced_calls + other.unpriced_calls,
+            self.estimated_calls + other.estimated_calls,
         )
 
     def __sub__(self, earlier: "Usage") -> "Usage":
@@ -313,6 +316,7 @@ class Usage:
             self.cached_tokens - earlier.cached_tokens,
             self.cost - earlier.cost,
             self.unpriced_calls - earlier.unpriced_calls,
+            self.estimated_calls - earlier.estimated_calls,
         )
 
 

@@ -26,6 +26,9 @@ RETRY_TEMPERATURES = (0.0, 0.3, 0.6, 0.8)
 """Of a step's first plan and its retries, the last for all further ones: at 0, a model writes the
 same plan again, whatever it is told."""
 
+REPEATED_TEMPERATURE = 1.0
+"""After a plan that was the same as one before."""
+
 
 NO_REASON = (
     "declined the request and gave no reason; put it in other words, or choose another model"
@@ -88,6 +91,7 @@ class PlanWriter:
             room = room_characters(self.profile.memory.prompt_tokens, self.model.traits)
             past = Past(newest_within(inputs.history, room))
         prompt = decision_prompt(inputs, prompt_path, self.profile, note, past, self.guided.section)
+        repeats = bool(inputs.failed) and inputs.failed[-1].failure.kind == "repeated"
         retry = min(len(inputs.failed), len(RETRY_TEMPERATURES) - 1)
         return ModelRequest(
             "decision",
@@ -95,7 +99,7 @@ class PlanWriter:
             inputs,
             prefix_characters=prompt.prefix_characters,
             images=inputs.images if sees else (),
-            temperature=RETRY_TEMPERATURES[retry],
+            temperature=REPEATED_TEMPERATURE if repeats else RETRY_TEMPERATURES[retry],
             prefer_strongest=inputs.last_try,
         )
 

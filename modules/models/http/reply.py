@@ -5,9 +5,11 @@ calls NDJSON. Both are read in time linear in their length, with bounds on each 
 """
 
 import asyncio
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing, suppress
+from typing import Final
 
 import httpx2
 
@@ -44,6 +46,15 @@ SLICE_SECONDS = 0.01
 LINGER_SECONDS = 0.5
 """How long the end of a stream is waited for once the reply is whole: only then the connection
 can be used again."""
+
+_HALF_ENDS: Final = re.compile(
+    rb"(?<!\\)(?:\\\\){0,50}(?P<half>\\u[dD][89abAB][0-9a-fA-F]{2}"
+    rb"|[\xf0-\xf4][\x80-\xbf]{0,2}|[\xe0-\xef][\x80-\xbf]?|[\xc2-\xdf])(?=\")"
+)
+"""The first half of a character, with which a text ends."""
+
+_HALF_BEGINS: Final = re.compile(rb'(?<!\\)"(?=\\u[dD][c-fC-F]|[\x80-\xbf])')
+"""A text that begins with the second."""
 
 DONE = b"[DONE]"
 """The data of the event that ends a stream of OpenAI's protocol."""
@@ -100,6 +111,27 @@ async def deltas_of(
             raise
     for delta in reader.end():
         yield delta
+
+
+class HalvesJoined:
+    """Puts a character together that a service has cut in two, each half at a text's end.
+
+    Services cut a stream by tokens, and an emoji is often two: half of a surrogate pair, or some
+    bytes of it, end one event, and the rest begins the next.
+    """
+
+    def __init__(self) -> None:
+        self._half = b""
+
+    def feed(self, piece: bytes) -> bytes:
+        """The piece with the half that was left of the one before, without its own."""
+        half, self._half = self._half, b""
+        if half and (begins := _HALF_BEGINS.search(piece)) is not None:
+            piece = piece[: begins.end()] + half + piece[begins.end() :]
+        if (ends := _HALF_ENDS.search(piece)) is not None:
+            self._half = ends["half"]
+            piece = piece[: ends.start("half")] + piece[ends.end("half") :]
+        return piece
 
 
 class ServiceReply:
@@ -175,8 +207,10 @@ class ServiceReply:
         Raises:
             ModelUnavailable: one holds none, or reports an error; or as `events`.
         """
+        halves = HalvesJoined()
         async with aclosing(texts):
-            async for text in texts:
+            async for piece in texts:
+                text = halves.feed(piece)
                 document = json_value(text)
                 if not isinstance(document, dict):
                     raise self.unreadable(text)

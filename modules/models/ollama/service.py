@@ -37,7 +37,7 @@ from modules.models.ollama.facts import (
     ollama_traits,
     pull_progress,
 )
-from modules.models.serving.budget import output_limit
+from modules.models.serving.budget import output_limit, with_estimates
 from modules.models.thinking import ThinkingSplitter
 
 NAMES_SHOWN = 10
@@ -82,7 +82,7 @@ class OllamaService:
             async with self._http.exchange("/api/chat", body) as reply:
                 chunks = reply.objects(reply.lines())
                 read = deltas_of(chunks, OllamaReply(reply), reply.expect_end)
-                async with aclosing(read) as deltas:
+                async with aclosing(with_estimates(read, request)) as deltas:
                     async for delta in deltas:
                         yield delta
         except ServiceError as error:

@@ -136,6 +136,7 @@ class TestDocument:
             "cached_tokens": 64,
             "cost": 0.5,
             "unpriced_calls": 0,
+            "estimated_calls": 0,
         }
         perception: JsonObject = {
             "intent": "sum",

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.errors import ModelUnavailable
 from core.ports import (
     FinishReason,
     NativeToolCall,
@@ -117,10 +118,59 @@ def test_tool_calls_are_bounded_in_number_and_size() -> None:
 
 @pytest.mark.parametrize(
     ("reason", "finish"),
-    [("stop", "stop"), ("length", "length"), ("tool_calls", "stop"), ("content_filter", "refused")],
+    [
+        *(("stop", "stop"), ("tool_calls", "stop"), ("function_call", "stop"), ("eos", "stop")),
+        *(("length", "length"), ("MAX_TOKENS", "length"), ("model_length", "length")),
+        *(("content_filter", "refused"), ("sensitive", "refused")),
+    ],
 )
 def test_why_a_reply_ended_is_known(reason: str, finish: FinishReason) -> None:
     assert end_of(chunk(content="a"), chunk(reason)).finish == finish
+
+
+@pytest.mark.parametrize(
+    "reason", ["error", "network_error", "abort", "insufficient_system_resource"]
+)
+def test_a_reply_that_the_service_broke_off_is_no_reply(reason: str) -> None:
+    with pytest.raises(ModelUnavailable) as caught:
+        reader().feed(chunk(reason))
+    assert caught.value.transient
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a",
+        {"type": "text", "text": "a"},
+        {"text": "a"},
+        [{"type": "output_text", "text": "a"}],
+        [{"type": "text", "text": {"value": "a", "annotations": []}}],
+        [{"text": "a"}],
+        ["a"],
+        [{"type": "reasoning", "text": "hm"}, {"type": "output_text", "text": "a"}],
+    ],
+)
+def test_content_is_read_in_every_form(content: Json) -> None:
+    assert [one for one in read(chunk(content=content)) if isinstance(one, TextDelta)] == [
+        TextDelta("a")
+    ]
+
+
+def test_content_that_is_an_object_is_the_reply_as_json() -> None:
+    assert read(chunk(content={"action": "final", "answer": "a"})) == [
+        TextDelta('{"action":"final","answer":"a"}')
+    ]
+
+
+def test_the_text_of_a_completion_that_is_no_chat_is_read() -> None:
+    assert read({"choices": [{"text": "a", "finish_reason": "stop"}]}) == [TextDelta("a")]
+
+
+def test_the_old_function_call_is_a_call() -> None:
+    assert read(
+        chunk(function_call={"name": "add", "arguments": '{"a": 5,'}),
+        chunk(function_call={"arguments": ' "b": 7}'}),
+    ) == [NativeToolCall("add", {"a": 5, "b": 7})]
 
 
 def test_a_refusal_is_text_that_declines() -> None:
