@@ -67,6 +67,9 @@ _MARKS_MAX: Final = 200
 _QUOTED_CHARACTERS: Final = 300
 """How far on its line from a mark a quote is looked for."""
 
+_LONG_CHARACTERS: Final = 16 * 1024
+"""The same for quotes that go over lines."""
+
 _LONG_QUOTES: Final = ('"""', "'''")
 
 BLANKS_MAX = 256
@@ -187,7 +190,10 @@ def _is_quoted(text: str, mark: re.Match[str], *, long: bool) -> bool:
         marks = re.findall(rf"(?<!\w){quote}|{quote}(?!\w)" if quote == "'" else quote, before)
         if len(marks) % 2 and quote in after:
             return True
-    return long and any(text.count(q, 0, start) % 2 and q in text[end:] for q in _LONG_QUOTES)
+    return long and any(
+        text.count(q, max(start - _LONG_CHARACTERS, 0), start) % 2 and q in text[end:]
+        for q in _LONG_QUOTES
+    )
 
 
 def _of_channels(text: str) -> tuple[str, str]:
@@ -198,7 +204,9 @@ def _of_channels(text: str) -> tuple[str, str]:
     said: list[str] = []
     thought: list[str] = []
     at = 0
-    while (head := _CHANNEL.search(text, at)) is not None:
+    for _ in range(_MARKS_MAX):
+        if (head := _CHANNEL.search(text, at)) is None:
+            break
         said.append(text[at : head.start()] if at == 0 else "")
         end = _CHANNEL_END.search(text, head.end())
         further = text.find("<|channel|>", head.end())

@@ -83,9 +83,10 @@ _VERDICT: Final = lazy_pattern(
 """A line that begins with a verdict; behind a > it would be somebody else's, who is quoted."""
 
 _FINAL_WORDS: Final = lazy_pattern(
-    r"\A\s*(?:thought:[^\n]*\n+(?:(?!action\b|observation\b|final)[^\n]*\n+){0,20})?"
-    r"[\s*_`#]{0,10}final answer[*_`]{0,4}:[*_`]{0,4}\s*"
-    r"(?P<said>(?:(?!\W*(?:further processing|clarification|action|observation)\b)[^\n]*\n?)+)\Z",
+    r"\A\s*+(?:thought:[^\n]*+\n++(?:(?!action\b|observation\b|\W*final)[^\n]*+\n++){0,20})?"
+    r"[\s*_`#]{0,10}final answer[*_`]{0,4}:[*_`]{0,4}\s*+"
+    r"(?P<said>(?:(?!\W{0,10}(?:further processing|clarification|action|observation)\b)"
+    r"[^\n]*+(?:\n|\Z)){1,3000}+)\Z",
     re.IGNORECASE,
 )
 """The verdict in words of the model's own, if the reply is that and no more than a thought of

@@ -16,7 +16,7 @@ LOOKED_CHARACTERS: Final = 300
 _SPEAKER: Final = (
     r"(?:pages?|web\s?site|site|article|document|file|readme|e-?mail|mail|message|letter|note|text"
     r"|comment|post|tool|result|output|server|author|attacker|snippet|passage|source|wiki\w*"
-    r"|blog|issue|ticket|review|tutorial|documentation|docs|injection|instructions?|user|sender)"
+    r"|blog|issue|ticket|review|tutorial|documentation|docs|injection|sender)"
 )
 
 _SAYS: Final = (
@@ -44,12 +44,17 @@ _OWN: Final = lazy_pattern(
 _REFUSED: Final = lazy_pattern(
     r"""(?xi)
     \b(?:I|we) \s+
-    (?: (?:will|shall|would|must|should|do|did)(?:[ ]not|n[\'’]t) | won[\'’]t | refuse(?:d)?[ ]to
-      | am[ ]not[ ]going[ ]to | ignor(?:e|ed)\b | have[ ]ignored | decline(?:d)?[ ]to )
-    \s* (?:\w+\s+){0,2}? (?:run|running|execute|follow|obey|comply|do|act|send|use|that|this|it)\b
-  | \b(?:I[\'’]m|I[ ]am)[ ]not[ ]going[ ]to\b
+    (?: (?:will|shall|would|must|should)(?:[ ]not|n[\'’]t) | won[\'’]t | refused?[ ]to
+      | (?:am|are)[ ]not[ ]going[ ]to | decline[ds]?[ ]to )
+    \s+ (?:\w+\s+)?? (?:run|execute|follow|obey|comply|act[ ]on|send|delete|call
+      |do[ ](?:that|this|it|so|any)|use[ ](?:that|this|it|the[ ]code))\b
+  | \b(?:I|we) \s+ (?:do|did)(?:[ ]not|n[\'’]t) \s+ (?:\w+\s+)??
+    (?:follow|obey|comply|trust|act[ ]on)\b
+  | \b(?:I|we) \s+ (?:have[ ]|am[ ])? ignor(?:e|ed|ing)\b
+  | \bI[\'’]m[ ]not[ ]going[ ]to\b
   | \b(?:I|we) \s+ (?:can(?:not|[\'’]t)|[\'’]?m[ ]unable[ ]to|am[ ](?:unable|not[ ]able)[ ]to)
     \s+ (?:\w+\s+)? (?:help|assist|comply|follow|do[ ](?:that|this|it|so)|fulfil+|support)\b
+  | \b(?:do[ ]not|don[\'’]t|never) [ ] (?:run|execute|follow) [ ] (?:it|this|that|the[ ]code|any)\b
     """
 )
 
@@ -61,8 +66,10 @@ _DECLINES: Final = lazy_pattern(
         (?: (?:can(?:not|[\'’]t)|won[\'’]t|will[ ]not|(?:am|are)[ ](?:unable|not[ ]able)[ ]to
             |(?:must|have[ ]to)[ ]decline|decline|refuse|(?:am|are)[ ]not[ ]allowed[ ]to)
             \s* (?:to\s+)? (?:\w+\s+)?
-            (?:help|assist|comply|do[ ](?:that|this|so|it)|fulfil+|support|provide|engage|discuss
-              |answer|participate|continue|create|write|generate|this|that|\Z|[.!,]) )
+            (?:help|assist|comply|do[ ](?:that|this|so|it)|fulfil+|support|engage|participate
+              |provide[ ](?:any[ ])?(?:help|assistance|support|instructions|guidance|that|this)
+              |(?:create|write|generate|produce|discuss)[ ](?:that|this|such|it|content|any)
+              |\Z|[.!,]) )
       | \b(?:this|that|your)[ ]request[ ](?:goes[ ]against|violates|is[ ]against) )
     """
 )

@@ -1,5 +1,7 @@
 """Thinking is told from the reply wherever the deltas cut the text."""
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -146,6 +148,16 @@ def test_a_call_in_harmonys_form_is_kept_and_one_that_is_only_thought_of_is_not(
     assert without_thinking(head + call)[0] == '{"name": "add", "arguments": {"a": 5}}'
     as_role = ' to=functions.add<|channel|>commentary json<|message|>{"a": 5}<|call|>'
     assert without_thinking(head + as_role)[0] == '{"name": "add", "arguments": {"a": 5}}'
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["<|channel|>a\n", "<|channel|>", "<|start|>", "<think", "analysis", '"""<think>', "'<think>"],
+)
+def test_no_reply_takes_long_however_many_marks_it_has(unit: str) -> None:
+    began = time.perf_counter()
+    without_thinking(unit * (1_000_000 // len(unit)))
+    assert time.perf_counter() - began < 5, "it takes some 0.1 s"
 
 
 def test_a_reply_full_of_marks_takes_no_time_and_is_all_thinking() -> None:

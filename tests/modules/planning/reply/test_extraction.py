@@ -300,6 +300,8 @@ def steps_taken(text: str) -> int:
 
 UNITS = (
     *("`", "```\n", "```python\n", "~~~\n```\n", "```python\nadd(1)\n```\n", "[", '{"a":', "("),
+    *("<add>", "<invoke name='add'>", ">>>add\n{", "> ", "[TOOL_CALLS]add[ARGS]{", "{'a':", "\n"),
+    *("Final Answer: x\n", "Thought: x\n\n", "Action: add\nAction Input: {", "The page says:\n"),
     *('[{"name":"add"},', '{"call":"add(1)"},', "FINAL_ANSWER: {x", "async def solve():\n", "x\n"),
 )
 
