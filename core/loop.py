@@ -35,6 +35,7 @@ from core.provenance.borders import Borders
 from core.provenance.guard import guard_of
 from core.run.answer import (
     INTERRUPTED,
+    WITHOUT_PLAN,
     after_budget,
     after_failed_step,
     after_last_step,
@@ -137,6 +138,7 @@ class AgentLoop(InterruptibleRun):
             durations={**run.seconds, "total": self._clock() - started},
             budget=run.budget,
             verdict="blocked" if status == "no_answer" and gave_up else None,
+            without_tools=status == "done" and not run.has_called and _ends_in_words(run),
         )
         context.final_answer = outcome.result
         if outcome.answer is not None:
@@ -215,7 +217,7 @@ class AgentLoop(InterruptibleRun):
                 return tried.result
             if (reading := await self._text_to_read(run, tried.result, emit)) is not None:
                 return reading
-            if run.lifelines == 0:
+            if run.lifelines == 0 or _says_the_same(run, tried):
                 return tried.result
             await self._expect_another_plan(run, tried.plan, tried.result, emit)
 
@@ -229,8 +231,10 @@ class AgentLoop(InterruptibleRun):
         match decision.reply:
             case Declined() as declined:
                 return declined
-            case NoPlan(text, failure):
-                plan, result = Plan(text), PlanFailed(failure)
+            case NoPlan(text) as reply:
+                plan, result = Plan(text), await self._without_plan(run, reply, emit)
+                if isinstance(result, Declined):
+                    return result
             case Plan() as plan:
                 await self._tell_plan(run, plan, decision.prompt_path, emit)
                 result, repairs = await self._act(run, plan, decision.tools, emit)
@@ -270,6 +274,22 @@ class AgentLoop(InterruptibleRun):
 
     def _calls_of(self, run: Run, result: ActionResult) -> Iterator[ToolCall]:
         return chain(*(step.result.calls for step in run.steps), result.calls)
+
+    async def _without_plan(
+        self, run: Run, reply: NoPlan, emit: Emit
+    ) -> PlanFailed | FinalAnswer | Declined:
+        """What a reply without a plan comes to: the second one in words is the answer."""
+        if reply.answer is None or not run.has_words:
+            run.has_words = run.has_words or reply.answer is not None
+            if reply.failure.advice:
+                told = f"{reply.failure.message}; {reply.failure.advice}"
+                await emit(Notice("loop", told))
+            return PlanFailed(reply.failure)
+        if reply.declines:
+            return Declined(f"The model declined: {reply.answer}")
+        if not run.has_called:
+            await emit(Notice("loop", "the model wrote the answer itself; no tool was called"))
+        return FinalAnswer(reply.answer, in_words=True)
 
     async def _tell_plan(self, run: Run, plan: Plan, prompt_path: str, emit: Emit) -> None:
         await self._tell_retry(run, emit)
@@ -469,3 +489,16 @@ class AgentLoop(InterruptibleRun):
             yield
         finally:
             run.seconds[phase] += self._clock() - started
+
+
+def _ends_in_words(run: Run) -> bool:
+    """Whether the model wrote the answer itself, instead of a plan."""
+    last = run.steps[-1].result if run.steps else None
+    return isinstance(last, FinalAnswer) and last.in_words
+
+
+def _says_the_same(run: Run, tried: Step) -> bool:
+    """Whether a reply without a plan is one that came before in this step, word for word."""
+    if not (isinstance(tried.result, PlanFailed) and tried.result.failure.kind in WITHOUT_PLAN):
+        return False
+    return any(tried.plan.source.strip() == one.plan.source.strip() for one in run.failed)

@@ -23,7 +23,7 @@ from core.turn import (
     ToolCall,
 )
 from core.values import Json
-from modules.decision import RETRY_TEMPERATURES, PlanWriter, generate_plan
+from modules.decision import REPEATED_TEMPERATURE, RETRY_TEMPERATURES, PlanWriter, generate_plan
 from modules.memory.past import Past
 from modules.planning.prompt.decision import (
     AGAIN,
@@ -364,3 +364,15 @@ def test_a_plan_is_invited_to_keep_lasting_facts_where_a_tool_keeps_them(
     prompt = decision_prompt(inputs, PROMPTS[0], profile())
     stable = prompt.text[: prompt.prefix_characters]
     assert ("awaits tools.remember(text=…), once for each fact" in stable) is is_invited
+
+
+def test_a_plan_that_was_written_again_stands_in_the_prompt_once_and_is_asked_for_more_freely() -> (
+    None
+):
+    (first,) = failed_with("a").failed
+    again = replace(first, failure=PlanFailure("repeated", "the same"))
+    inputs = replace(failed_with("a"), failed=(first, again))
+    request = PlanWriter(FakeModel(), profile()).request(inputs, PROMPTS[0])
+    assert request.temperature == REPEATED_TEMPERATURE
+    assert "Plan 1 failed and was written 2 times, do not write it again:" in request.prompt
+    assert "Plan 2 failed" not in request.prompt

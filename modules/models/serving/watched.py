@@ -39,6 +39,7 @@ from core.ports import (
 from core.run.execution import working_on_part
 from core.turn import ModelPurpose, Usage
 from modules.models.serving.budget import NO_LIMITS, Account, Budget, RunLimits, priced
+from modules.models.thinking import without_thinking
 
 TELLING_SECONDS = 0.1
 """Shortest time between two `ModelWriting` events of a request."""
@@ -81,6 +82,7 @@ class ChosenModel:
     """A backend that was chosen.
 
     `own_price` is what its entry or the backend itself says, `find_price` looks it up elsewhere.
+    `output_tokens_max` is what its entry allows a reply.
     """
 
     model: TextModel
@@ -88,6 +90,7 @@ class ChosenModel:
     timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
     concurrent_requests: int = CONCURRENT_REQUESTS
     find_price: Callable[[], Price | None] = _nobody_knows
+    output_tokens_max: int | None = None
 
     @cached_property
     def price(self) -> Price | None:
@@ -363,7 +366,20 @@ class WatchedModel:
                 self.usage += took
                 run.spend(self.name, took)
                 self._measure(request, took.input_tokens)
-        return replace(reply, usage=took)
+        limit = self._limit_of(request) if reply.truncated else ""
+        return replace(reply, usage=took, limit=limit)
+
+    def _limit_of(self, request: ModelRequest) -> str:
+        """Which limit has cut off a reply, and how to allow more, for a person."""
+        own, hard = self.chosen.output_tokens_max, request.hard_output_tokens
+        if hard is not None and (own is None or hard < own):
+            return f"the run may write {hard:,} more: allow more with --max-tokens or --max-cost"
+        if own is not None:
+            return f"max_output_tokens of {self.name} is {own:,} in config/models.json: raise it"
+        return (
+            f"{self.name} has that limit by itself: set max_output_tokens for it in "
+            "config/models.json, or a larger context_tokens where its context is full"
+        )
 
     def _learn_context(self, request: ModelRequest, limit_tokens: int | None) -> None:
         """Know how much the model reads from what it refused: half of that, if it does not say."""
@@ -426,11 +442,12 @@ async def collect_reply(
         raise ModelUnavailable(
             f"model {model.name} ended its reply before it was complete; try again", transient=True
         )
+    said, thought = without_thinking("".join(text))
     return ModelReply(
-        "".join(text),
+        said,
         end.usage,
         declined=end.finish == "refused",
-        thinking="".join(thinking),
+        thinking="\n".join(filter(None, ("".join(thinking), thought))),
         tool_calls=tuple(calls),
         truncated=end.finish == "length",
         model=model.name,

@@ -228,9 +228,11 @@ def _failures_text(inputs: DecisionInputs) -> str:
     """What went wrong before in this step, and what of it need not or must not be done again."""
     failed = inputs.failed
     parts = [
-        f"Plan {number} failed:\n{shorten(attempt.plan.source, FAILED_PLAN_CHARACTERS)}\n"
+        f"Plan {number} failed{_times(attempt, failed)}:\n"
+        f"{shorten(attempt.plan.source, FAILED_PLAN_CHARACTERS)}\n"
         f"→ {_failure_text(attempt, inputs.borders)}"
         for number, attempt in enumerate(failed, start=1)
+        if attempt.failure.kind != "repeated"  # it stands there once
     ]
     if inputs.borders is not None:
         parts.append(inputs.borders.note)
@@ -243,6 +245,12 @@ def _failures_text(inputs: DecisionInputs) -> str:
     if inputs.shortlist:
         parts.append(SHORTLIST.format(names=", ".join(inputs.shortlist)))
     return "\n\n".join(parts)
+
+
+def _times(attempt: Attempt, failed: Sequence[Attempt]) -> str:
+    """How often the same plan was written, if more than once; only the first time it ran."""
+    same = [a for a in failed if a.failure.kind == "repeated" and a.plan.is_same_as(attempt.plan)]
+    return f" and was written {len(same) + 1} times, do not write it again" if same else ""
 
 
 def _failing_text(record: ToolRecord) -> str:

@@ -136,6 +136,7 @@ class TestDocument:
             "cached_tokens": 64,
             "cost": 0.5,
             "unpriced_calls": 0,
+            "estimated_calls": 0,
         }
         perception: JsonObject = {
             "intent": "sum",
@@ -153,6 +154,7 @@ class TestDocument:
             "message": "",
             "verdict": None,
             "rejected_answer": None,
+            "without_tools": False,
             "exit_code": 0,
             "session_id": "2026/11/21/session-1-abcdef",
             "trace_id": "",
