@@ -188,6 +188,7 @@ class Run:
         is_unanswered: whether one of these questions got no answer.
         retrying: what is yet to be told of a further plan.
         budget: the one that ended it, if it was that.
+        unfinished: what the model had written of its answer when it was interrupted.
         seconds: wall time by phase.
     """
 
@@ -208,6 +209,7 @@ class Run:
     is_unanswered: bool = False
     retrying: Retrying | None = None
     budget: SpentBudget | None = None
+    unfinished: str = ""
     seconds: dict[str, float] = field(
         default_factory=lambda: {"perception": 0.0, "decision": 0.0, "action": 0.0}
     )

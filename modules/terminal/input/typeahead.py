@@ -18,8 +18,8 @@ def keeping_typeahead(
     """While inside and no prompt is open, keys wait unseen in the terminal, Enter as Enter.
 
     They would stand in the midst of what a run tells, and Enter would come as Ctrl-J does, which
-    is a new line at the prompt. Ctrl-C and Ctrl-Z do what they do. The terminal keeps some 4,000
-    characters.
+    is a new line at the prompt. Ctrl-C and Ctrl-Z do what they do, and take nothing that was
+    typed. The terminal keeps some 4,000 characters.
     """
     return _with_modes(stdin, is_kept=True)
 
@@ -41,7 +41,7 @@ def _with_modes(stdin: TextIO | None, *, is_kept: bool) -> Generator[None]:
         return
     if is_kept:
         mode[_INPUT] &= ~termios.ICRNL
-        mode[_LOCAL] &= ~_AS_TYPED
+        mode[_LOCAL] = (mode[_LOCAL] & ~_AS_TYPED) | termios.NOFLSH  # Ctrl-C would throw it away
     else:
         mode[_INPUT] |= termios.ICRNL
         mode[_LOCAL] |= _AS_TYPED
