@@ -94,6 +94,8 @@ class Replay:
                 return "goes on"
             case AskedBack():
                 return "asks back"
+            case Unanswered():
+                return "gives up"
             case PlanFailed():
                 return "fails"
             case _:

@@ -18,6 +18,7 @@ from core.turn import (
     NoPlan,
     Plan,
     PlanFailed,
+    Unanswered,
 )
 from core.values import Json, JsonObject
 from modules.action import Prepare, run_plan
@@ -119,6 +120,8 @@ def told(result: ActionResult | NoPlan) -> str:
             return f"further: {text}"
         case AskedBack(question):
             return f"back: {question}"
+        case Unanswered(why):
+            return f"none: {why}"
         case PlanFailed(failure) | NoPlan(failure=failure):
             return f"{failure.kind}: {failure.message}"
         case _:
