@@ -18,7 +18,15 @@ from core.session import MultiMCP
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
 from core.tools.spec import ToolSpec
-from core.turn import AskedBack, FinalAnswer, FurtherProcessing, NoPlan, Plan, PlanFailed
+from core.turn import (
+    AskedBack,
+    FinalAnswer,
+    FurtherProcessing,
+    NoPlan,
+    Plan,
+    PlanFailed,
+    Unanswered,
+)
 from core.values import JsonObject
 from modules.action import run_plan
 from modules.planning.preparation import (
@@ -37,7 +45,7 @@ from tests.evals.report import columns
 from tests.evals.workplace import Workplace
 from tests.modules.planning.reply.model_replies import REPLIES, act, reply_in, told
 
-Outcome: TypeAlias = Literal["right", "wrong", "goes on", "asks back", "fails"]
+Outcome: TypeAlias = Literal["right", "wrong", "goes on", "asks back", "gives up", "fails"]
 """What becomes of one reply; `wrong` is an answer that a check of its request refuses."""
 
 
