@@ -19,7 +19,9 @@ from core.events import (
     Answered,
     Clarified,
     Emit,
+    Event,
     InterruptibleRun,
+    ModelFailed,
     Notice,
     Observed,
     Perceived,
@@ -38,6 +40,7 @@ from core.run.answer import (
     WITHOUT_PLAN,
     after_budget,
     after_failed_step,
+    after_interruption,
     after_last_step,
     after_no_answer,
     after_person_said_no,
@@ -125,7 +128,16 @@ class AgentLoop(InterruptibleRun):
         strategy = context.agent_profile.strategy
         run = Run(context.user_input, strategy.max_steps, strategy.max_lifelines_per_step)
         used, used_by = context.model.usage, dict(context.model.usage_by_model)
-        with context.model.telling(emit):
+
+        async def tell(event: Event) -> None:
+            match event:
+                case ModelFailed(purpose="decision", is_cut=True, answer=answer):
+                    run.unfinished = answer
+                case _:
+                    pass
+            await emit(event)
+
+        with context.model.telling(tell):
             status, text = await self._bounded_by_the_world(run, emit)
         gave_up = bool(run.steps) and isinstance(run.steps[-1].result, Unanswered)
         outcome = RunOutcome(
@@ -164,7 +176,7 @@ class AgentLoop(InterruptibleRun):
             if not self._interrupted or self._task is None:
                 raise
             self._task.uncancel()
-            return "interrupted", INTERRUPTED
+            return "interrupted", after_interruption(run.unfinished)
         finally:
             self._task = None
 

@@ -25,6 +25,14 @@ WITHOUT_PLAN: Final = ("no_plan", "cut")
 INTERRUPTED = "interrupted before there was an answer"
 """What a run says that was stopped."""
 
+UNFINISHED = "unfinished, as far as it was written:"
+"""Stands before what a model had written of an answer."""
+
+
+def after_interruption(unfinished: str) -> str:
+    """A person has stopped the run; `unfinished` is what the model had written of the answer."""
+    return f"{INTERRUPTED}; {UNFINISHED}\n\n{unfinished}" if unfinished else INTERRUPTED
+
 
 def after_failed_step(steps: Sequence[Step], failure: PlanFailure) -> str:
     """All plans of the last of `steps` failed, the last one with `failure`.

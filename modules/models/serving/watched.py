@@ -40,9 +40,13 @@ from core.run.execution import working_on_part
 from core.turn import ModelPurpose, Usage
 from modules.models.serving.budget import NO_LIMITS, Account, Budget, RunLimits, priced
 from modules.models.thinking import without_thinking
+from modules.planning.reply.closing import read_so_far
 
 TELLING_SECONDS = 0.1
 """Shortest time between two `ModelWriting` events of a request."""
+
+CUT = "interrupted"
+"""Why a request came to no end that was ended from outside."""
 
 WRITTEN_CHARACTERS_TOLD = 8_000
 """How much of the end of a reply that is being written is told."""
@@ -216,6 +220,16 @@ class RequestWatch:
         told = reply.usage, seconds, first, reply.text, prompt
         await self._run.tell(ModelAnswered(*asked, *told, self._span_id))
 
+    async def cut(self) -> None:
+        """Tell that the request was ended from outside, and what had been written."""
+        if self._telling is None:
+            return  # it was not sent, or its end was told
+        seconds, written = self._now() - self._started, self._written
+        await self.told()
+        told = seconds, written, read_so_far(written)
+        failed = ModelFailed(self._model, self._purpose, CUT, self._span_id, True, *told)
+        await self._run.tell(failed)
+
     async def aclose(self) -> None:
         """Tell nothing more; nothing of it runs afterwards."""
         if (telling := self._telling) is not None:
@@ -332,6 +346,9 @@ class WatchedModel:
                     reply = await self._read(admitted, watch, run)
             except ModelUnavailable:
                 await watch.told()
+                raise
+            except asyncio.CancelledError:
+                await watch.cut()
                 raise
             await run.budget.account.keep()
             await watch.answered(request.prompt, reply)
