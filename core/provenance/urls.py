@@ -9,9 +9,10 @@ only look alike stay different.
 import html
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from email.errors import HeaderParseError, InvalidHeaderDefect
 from email.headerregistry import AddressHeader
+from itertools import islice
 from typing import Final, NamedTuple
 from unicodedata import category
 from urllib.parse import quote, unquote, urljoin
@@ -130,8 +131,7 @@ def _keys_of(url: Url, text: str) -> tuple[str, ...]:
 
 def urls_in(text: str) -> Iterator[str]:
     """The URLs in prose, markdown or HTML, without what closes them there."""
-    for found in _FOUND.finditer(text):
-        yield _closed(found[0])
+    return (_closed(found[0]) for found in _FOUND.finditer(text))
 
 
 def url_runs(text: str) -> Iterator[tuple[int, int]]:
@@ -139,8 +139,7 @@ def url_runs(text: str) -> Iterator[tuple[int, int]]:
 
     For values that a tool takes apart in a way nobody knows: nothing behind a URL is let pass.
     """
-    for found in _RUN.finditer(text):
-        yield found.span()
+    return (found.span() for found in _RUN.finditer(text))
 
 
 def trimmed(run: str) -> str:
@@ -150,8 +149,7 @@ def trimmed(run: str) -> str:
 
 def hosts_named(text: str) -> Iterator[str]:
     """Addresses without a scheme, as people write them: `example.com/about`."""
-    for found in _BARE.finditer(text):
-        yield trimmed(found[0])
+    return (trimmed(found[0]) for found in _BARE.finditer(text))
 
 
 def is_bare_address(text: str) -> bool:
@@ -165,14 +163,14 @@ def links_on_page(text: str, page: str) -> Iterator[str]:
     if base is None or base.scheme not in ("http", "https"):
         return
     absolute = page if "://" in page else base.key
-    for link in _limited(_links(text, absolute)):
+    for link in islice(_links(text, absolute), LINKS_MAX):
         if (url := parse_url(link)) is not None and url.host == base.host:
             yield from _keys_of(url, link)
 
 
 def links_in_list(text: str) -> Iterator[str]:
     """The keys of the links in a list of search results."""
-    for link in _limited(urls_in(text)):
+    for link in islice(urls_in(text), LINKS_MAX):
         yield from known_keys(link)
 
 
@@ -258,13 +256,6 @@ def _links(text: str, base: str) -> Iterator[str]:
                 yield urljoin(base, html.unescape(link))
             except ValueError:  # brackets that are no IPv6 address
                 continue
-
-
-def _limited(links: Iterable[str]) -> Iterator[str]:
-    for number, link in enumerate(links):
-        if number == LINKS_MAX:
-            return
-        yield link
 
 
 def addresses_in(text: str) -> Iterator[tuple[str, str]]:
