@@ -9,7 +9,7 @@ only look alike stay different.
 import html
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from email.errors import HeaderParseError, InvalidHeaderDefect
 from email.headerregistry import AddressHeader
 from itertools import islice
@@ -49,7 +49,6 @@ _COMMENT = lazy_pattern(r"\((?:[^()\\]|\\.){0,500}\)", re.DOTALL)
 _FOLD = lazy_pattern(r"(?:[ \t]|\r?\n(?=[ \t]))+")
 _FIELD_ENDS = lazy_pattern(r"[,;\n]")
 _ANGLES = lazy_pattern(r"[<>]")
-_ODD = lazy_pattern(r"[\"()\\]|\s\.|\.\s+[^\s@]{1,64}@")
 _ODD_AT = lazy_pattern(
     r"[^\s\"@][\"\s)]{1,9}@\s{0,9}[^\s\"@:]{1,64}|[^\s\"@]@[\s(]{1,9}[^\s\"@:]{1,64}"
 )
@@ -277,7 +276,7 @@ def addresses_in(text: str) -> Iterator[tuple[str, str]]:
         plain.update(_plain_addresses(bare))
     yield from plain.items()
     keys = {*plain.values()}
-    yield from (each for each in _addresses_in_fields(text, plain) if each[1] not in keys)
+    yield from (each for each in _addresses_in_fields(text) if each[1] not in keys)
 
 
 def _plain_addresses(text: str) -> Iterator[tuple[str, str]]:
@@ -294,7 +293,7 @@ def _plain_addresses(text: str) -> Iterator[tuple[str, str]]:
         at = text.find("@", at + 1)
 
 
-def _addresses_in_fields(text: str, plain: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _addresses_in_fields(text: str) -> Iterator[tuple[str, str]]:
     """What a text names if it is the field of a mail's header, or several."""
     text = _FOLD.sub(" ", text)
     fields = [field for field in _FIELD_ENDS.split(text) if field.strip()]
@@ -302,7 +301,7 @@ def _addresses_in_fields(text: str, plain: Mapping[str, str]) -> Iterator[tuple[
     fields += [part for field in fields if "<" in field for part in _ANGLES.split(field)]
     parsed = 0
     for field in dict.fromkeys((text, *fields) if len(text) <= FIELD_CHARACTERS_MAX else fields):
-        if "@" not in field or _is_plain(field, plain):
+        if "@" not in field:
             continue
         parsed += len(field)
         is_short = len(field) <= FIELD_CHARACTERS_MAX and parsed <= PARSED_CHARACTERS_MAX
@@ -313,13 +312,6 @@ def _addresses_in_fields(text: str, plain: Mapping[str, str]) -> Iterator[tuple[
         for local, host in boxes:
             if are_all or "." in host or host[0] == "[":
                 yield field.strip(), address_key(local, host)
-
-
-def _is_plain(field: str, plain: Mapping[str, str]) -> bool:
-    """Whether a field holds nothing but words and addresses that were found in it."""
-    if _ODD.search(field) is not None:
-        return False
-    return all(word.strip("<>.!?") in plain for word in field.split() if "@" in word)
 
 
 def _mailboxes(field: str) -> list[tuple[str, str]] | None:
