@@ -249,7 +249,8 @@ class Known:
         """Whether a URL is, its fragment aside; of a host that the user named, the root is too."""
         self._read_trusted()
         is_root = url.key == f"{url.scheme}://{url.host}" and url.scheme in ("http", "https")
-        return url.key in self._urls or (is_root and url.host in self._hosts)
+        is_found = url.key in self._own_urls or url.key in self._urls
+        return is_found or (is_root and url.host in self._hosts)
 
     def is_fragment_known(self, url: str) -> bool:
         """Whether a URL stands with its fragment in a trusted text, or one that was read."""
@@ -291,19 +292,14 @@ class Known:
 
     def add(self, tool: ToolSpec, learnt: "Learnt | None") -> None:
         """Take over what a result adds, None of a call that failed; from now on, be careful."""
-        is_harmless = self.policy.is_trusted(tool) or (
-            learnt is not None and self.policy.said_of(tool).yours
-        )
-        self.is_tainted = self.is_tainted or not is_harmless
+        is_computed, is_yours = self.policy.is_trusted(tool), self.policy.said_of(tool).yours
+        self.is_tainted |= not (is_computed or (learnt is not None and is_yours))
         if learnt is None:
             return
         if len(self._urls) < KEYS_MAX:
             self._urls |= learnt.urls
         self._listed.setdefault(tool.server, set()).update(learnt.names)
-        is_yours = self.policy.said_of(tool).yours
-        self._keep_result(
-            learnt.text, learnt.source, is_yours=is_yours, is_computed=self.policy.is_trusted(tool)
-        )
+        self._keep_result(learnt.text, learnt.source, is_yours=is_yours, is_computed=is_computed)
         if is_yours:
             self._unread.append(learnt.text[-WORDS_CHARACTERS_MAX:])
 
@@ -325,21 +321,20 @@ class Known:
             return Origin(ORIGINS["none"], is_users=True)
         if self._is_users(tool, argument, value):
             return Origin(ORIGINS["words"], is_users=True)
-        if any(place_in(value, folded(t)) is not None for t in self._configured(tool)):
+        configured = (*self.policy.texts.get(tool.server, ()), *self.policy.folders)
+        if any(place_in(value, folded(text)) is not None for text in configured):
             return Origin(ORIGINS["profile"], is_users=True)
         if self._plan and place_in(value, folded(self._plan)) is not None:
             return Origin(ORIGINS["plan"], is_users=True)
         for result in reversed(self._results):
-            at = place_in(value, folded(result.text))
-            if at is not None and result.is_computed:
+            text = folded(result.text)
+            if (at := place_in(value, text)) is None:
+                continue
+            if result.is_computed:
                 return Origin(f"{ORIGINS['computed']} ({result.source})", is_users=False)
-            if at is not None:
-                line = folded(result.text).count("\n", 0, at) + 1
-                return Origin(f"line {line:,} of {result.source}", is_users=result.is_yours)
+            line = text.count("\n", 0, at) + 1
+            return Origin(f"line {line:,} of {result.source}", is_users=result.is_yours)
         return Origin(ORIGINS["unknown"], is_users=False)
-
-    def _configured(self, tool: ToolSpec) -> Iterable[str]:
-        return (*self.policy.texts.get(tool.server, ()), *self.policy.folders)
 
     def _is_users(self, tool: ToolSpec, argument: ArgumentText, value: Json) -> bool:
         """Whether a value stands in the user's words, in whatever form."""
@@ -399,7 +394,6 @@ class Known:
     def _learn_from(self, text: str) -> None:
         runs = (text[start:end] for start, end in url_runs(text))
         for url in (*urls_in(text), *runs, *hosts_named(text)):
-            self._urls.update(known_keys(url))
             self._own_urls.update(known_keys(url))
             if (parsed := parse_url(url)) is not None:
                 self._hosts.add(parsed.host)
