@@ -24,7 +24,7 @@ from config.servers import (
     server_id_of,
 )
 from config.settings import MAX_CONFIG_BYTES, SettingsError, read_text
-from config.texts import TextProblem, has_comments, load_commented_json
+from config.texts import document_in, has_comments, load_commented_json
 from config.variables import EnvFileProblem, Expander, read_env_file, shown
 from core.base.files import folder_locked, write_atomically
 from core.base.frozen import frozen
@@ -265,10 +265,7 @@ def _load(path: Path) -> tuple[dict[str, object], str]:
         SettingsError: the file can't be read, is too large or no JSON, or names no servers.
     """
     text = read_text(path)
-    try:
-        document = load_commented_json(text)
-    except TextProblem as problem:
-        raise SettingsError.at(path, problem.line, f"not valid JSON: {problem}") from problem
+    document = document_in(path, text, load_commented_json)
     if not isinstance(document, dict):
         raise SettingsError(f"{path}: expected a section with the key 'mcpServers' or 'servers'")
     made = cast("dict[str, object]", document)

@@ -8,8 +8,8 @@ from pydantic import Field, field_validator
 
 from config.checking import Count, Seconds, Section, check
 from config.http_address import url_problem
-from config.settings import Places, SettingsError, read_text
-from config.texts import TextProblem, load_json
+from config.settings import Places, read_text
+from config.texts import document_in, load_json
 
 MODELS_FILE = "models.json"
 """Its name in the folder `config`, of the installation and of CORTEX_HOME."""
@@ -129,8 +129,5 @@ def load_models(path: Path) -> ModelsFile:
         SettingsError: the file is missing or wrong.
     """
     text = read_text(path)
-    try:
-        document = load_json(text)
-    except TextProblem as problem:
-        raise SettingsError.at(path, problem.line, f"not valid JSON: {problem}") from problem
+    document = document_in(path, text, load_json)
     return check(document, ModelsFile, path, text)

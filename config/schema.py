@@ -24,7 +24,7 @@ from config.http_address import is_host, url_problem
 from config.models_file import IDLE_SECONDS
 from config.servers import ServerEntry, plan_name
 from config.settings import SettingsError, read_text
-from config.texts import TextProblem, load_yaml
+from config.texts import document_in, load_yaml
 from core.base.text import near_names
 
 WallName: TypeAlias = Literal["rlimits", "no_new_privs", "landlock", "seccomp"]
@@ -627,10 +627,7 @@ def profile_of(text: str, path: Path) -> AgentProfile:
     Raises:
         SettingsError: see `load_profile`.
     """
-    try:
-        document = load_yaml(text)
-    except TextProblem as problem:
-        raise SettingsError.at(path, problem.line, f"not valid YAML: {problem}") from problem
+    document = document_in(path, text, load_yaml)
     if not isinstance(document, dict):
         raise SettingsError(f"{path}: expected a mapping with keys such as 'agent' and 'strategy'")
     keys = {str(key): value for key, value in cast("dict[object, object]", document).items()}

@@ -14,11 +14,13 @@ columns in error messages stay those of the file.
 
 import json
 import re
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from pathlib import Path
 from typing import Any
 
 import yaml
 
+from config.settings import SettingsError
 from core.base.text import lazy_pattern
 
 MAX_NESTING_LEVELS = 50
@@ -165,6 +167,19 @@ def load_commented_json(text: str) -> object:
     """
     without_comments = _COMMENT_OR_STRING.sub(_blank_comment, text)
     return load_json(_TRAILING_COMMA_OR_STRING.sub(_blank_comma, without_comments))
+
+
+def document_in(path: Path, text: str, load: Callable[[str], object]) -> object:
+    """The value in the text of a configuration file; `load` is one of the readers above.
+
+    Raises:
+        SettingsError: `load` can't read it; names `path` and the line.
+    """
+    try:
+        return load(text)
+    except TextProblem as problem:
+        form = "YAML" if load is load_yaml else "JSON"
+        raise SettingsError.at(path, problem.line, f"not valid {form}: {problem}") from problem
 
 
 def has_comments(text: str) -> bool:

@@ -33,7 +33,7 @@ from core.ports import (
     SpendCall,
 )
 from core.provenance.guard import Provenance
-from core.provenance.known import Known, provenance_policy
+from core.provenance.known import Known
 from core.provenance.permissions import Permissions
 from core.provenance.rules import read_rule
 from core.run.chosen_tools import ChosenTools, WithoutServer, is_known
@@ -69,6 +69,7 @@ from modules.planning.guidance.guide import UNGUIDED, Guide, Guided
 from modules.planning.preparation import prepare_plan
 from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
+from modules.provenance_policy import provenance_policy
 from modules.sandbox import Sandbox
 from modules.session.attached.attachments import Attached, read_attachments
 from modules.session.brought import NOTHING_BROUGHT, Brought

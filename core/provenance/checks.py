@@ -12,7 +12,6 @@ from core.provenance.arguments import ArgumentText, texts_of
 from core.provenance.known import Known
 from core.provenance.origins import folded, place_in
 from core.provenance.urls import (
-    Url,
     addresses_in,
     is_bare_address,
     parse_url,
@@ -134,8 +133,6 @@ def name_doubts(
 LAYERS_MAX: Final = 3
 """How often percent-encoding and character references are taken off."""
 
-_UNPARSED = Url("", "", "", "")
-
 
 class ValueCheck:
     """Holds the arguments of one tool's calls against what is known."""
@@ -189,17 +186,17 @@ class ValueCheck:
         return argument.is_content and len(whole.split(maxsplit=2)) > 2
 
     def _url_doubts(self, argument: ArgumentText, text: str) -> list[Doubt]:
-        is_trusted, url = self._is_url_trusted(text)
-        if not is_trusted and (shorter := trimmed(text)) != text:
-            is_trusted, _ = self._is_url_trusted(shorter)
-        return [] if is_trusted else [Doubt("url", text, url.key or text, argument)]
+        if any(map(self._is_url_trusted, (text, trimmed(text)))):
+            return []
+        url = parse_url(text)
+        return [Doubt("url", text, text if url is None else url.key, argument)]
 
-    def _is_url_trusted(self, text: str) -> tuple[bool, Url]:
-        url = parse_url(text) or _UNPARSED
-        if not self._known.is_url_known(url):
-            return False, url
+    def _is_url_trusted(self, text: str) -> bool:
+        url = parse_url(text)
+        if url is None or not self._known.is_url_known(url):
+            return False
         keeps = not url.fragment or self._fragments_stay
-        return keeps or self._known.is_fragment_known(text), url
+        return keeps or self._known.is_fragment_known(text)
 
     def _quoted_doubts(self, argument: ArgumentText, url: str) -> list[Doubt]:
         return [] if self._known.quotes(url) else self._url_doubts(argument, url)

@@ -1,30 +1,24 @@
 """What a session trusts and has seen so far: the profile's rules, the user's words, results."""
 
-import os
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from fnmatch import fnmatchcase
 from itertools import islice
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from config.schema import LISTING_TOOLS, AgentProfile, ToolSection
-from config.server_list import is_documents_server, is_math_server
-from config.servers import ServerSpec
-from config.settings import Places
+from config.schema import LISTING_TOOLS, ToolSection
 from core.asking import ORIGINS
 from core.base.frozen import frozen
 from core.base.json_text import texts_in
 from core.base.text import lazy_pattern, shorten
-from core.errors import UsageError
 from core.provenance import paths
 from core.provenance.arguments import ArgumentText, texts_of
 from core.provenance.effects import may_change
 from core.provenance.origins import folded, place_in
-from core.provenance.rules import Around, Rule, RuleError, plain_addresses, read_rule
+from core.provenance.rules import Around, Rule, plain_addresses
 from core.provenance.urls import (
     Url,
     addresses_in,
@@ -47,9 +41,6 @@ Approvals: TypeAlias = Literal["never", "changing", "always"]
 """Which calls need a yes: none; those that may change something; all."""
 
 _NOTHING_SAID: Final = ToolSection()
-
-SOURCES_OF_DOCUMENTS: Final = "search_stored_documents"
-"""The tool of the documents server whose results name files in marks of their own."""
 
 
 @frozen
@@ -104,73 +95,6 @@ class ProvenancePolicy:
     def is_trusted(self, tool: ToolSpec) -> bool:
         """Whether what the tool gives is nobody's text."""
         return tool.server in self.trusted_servers
-
-
-def provenance_policy(
-    profile: AgentProfile,
-    specs: Iterable[ServerSpec],
-    places: Places,
-    approve: Iterable[str] = (),
-) -> ProvenancePolicy:
-    """The rules for these servers, with absolute paths; `approve` are rules beside the profile's.
-
-    A server's arguments, URL and folder are named by the configuration, for that server; its
-    folder only where the entry gives one, for by default it is the checkout.
-
-    Raises:
-        UsageError: one of `approve`, or of the profile's, is no rule.
-    """
-    specs = tuple(specs)
-    folders = tuple(str(places.home / folder) for folder in profile.documents.folders)
-    readers = [spec.id for spec in specs if is_documents_server(spec, places.root)]
-    return ProvenancePolicy(
-        mode=profile.security.provenance,
-        link_sources=profile.security.link_sources,
-        listing_tools=profile.security.listing_tools,
-        marking_tools=tuple(f"{server}.{SOURCES_OF_DOCUMENTS}" for server in readers),
-        trusted_servers=frozenset(spec.id for spec in specs if is_math_server(spec, places.root)),
-        bundled_servers=frozenset(spec.id for spec in specs if spec.bundled),
-        folders=folders,
-        texts={spec.id: tuple(_texts(spec, places.root)) for spec in specs},
-        relative_to=dict.fromkeys(readers, folders),
-        server_keys={spec.id: spec.key for spec in specs},
-        home=_home_folder(),
-        approvals=profile.security.approvals,
-        rules=_rules(profile.security.approve, approve),
-        tools=profile.security.tools,
-        runs_in={spec.id: str(spec.runs_in or spec.folder) for spec in specs if spec.command},
-    )
-
-
-def _rules(of_profile: Iterable[str], named: Iterable[str]) -> tuple[Rule, ...]:
-    try:
-        return tuple(map(read_rule, (*of_profile, *named)))
-    except RuleError as error:
-        raise UsageError(str(error)) from None
-
-
-def _texts(spec: ServerSpec, root: Path) -> Iterable[str]:
-    """What an entry names: arguments, also the values of options, its URL, its folder."""
-    if spec.url is not None:
-        yield spec.url
-    for argument in spec.command[1:]:
-        if spec.bundled and argument.endswith(".py"):
-            continue
-        yield argument
-        if argument.startswith("-") and "=" in argument:
-            yield argument.partition("=")[2]
-        if argument == "." or argument.startswith(("./", "../")):
-            yield os.path.normpath(spec.folder / argument)
-    if spec.command and spec.cwd != root and spec.runs_in is None:
-        yield str(spec.cwd)
-
-
-def _home_folder() -> str:
-    """What `~` stands for; nothing where nobody knows."""
-    try:
-        return str(Path.home())
-    except RuntimeError:
-        return ""
 
 
 def matches(tool: ToolSpec, patterns: tuple[str, ...]) -> bool:
@@ -325,7 +249,8 @@ class Known:
         """Whether a URL is, its fragment aside; of a host that the user named, the root is too."""
         self._read_trusted()
         is_root = url.key == f"{url.scheme}://{url.host}" and url.scheme in ("http", "https")
-        return url.key in self._urls or (is_root and url.host in self._hosts)
+        is_found = url.key in self._own_urls or url.key in self._urls
+        return is_found or (is_root and url.host in self._hosts)
 
     def is_fragment_known(self, url: str) -> bool:
         """Whether a URL stands with its fragment in a trusted text, or one that was read."""
@@ -367,19 +292,14 @@ class Known:
 
     def add(self, tool: ToolSpec, learnt: "Learnt | None") -> None:
         """Take over what a result adds, None of a call that failed; from now on, be careful."""
-        is_harmless = self.policy.is_trusted(tool) or (
-            learnt is not None and self.policy.said_of(tool).yours
-        )
-        self.is_tainted = self.is_tainted or not is_harmless
+        is_computed, is_yours = self.policy.is_trusted(tool), self.policy.said_of(tool).yours
+        self.is_tainted |= not (is_computed or (learnt is not None and is_yours))
         if learnt is None:
             return
         if len(self._urls) < KEYS_MAX:
             self._urls |= learnt.urls
         self._listed.setdefault(tool.server, set()).update(learnt.names)
-        is_yours = self.policy.said_of(tool).yours
-        self._keep_result(
-            learnt.text, learnt.source, is_yours=is_yours, is_computed=self.policy.is_trusted(tool)
-        )
+        self._keep_result(learnt.text, learnt.source, is_yours=is_yours, is_computed=is_computed)
         if is_yours:
             self._unread.append(learnt.text[-WORDS_CHARACTERS_MAX:])
 
@@ -401,21 +321,20 @@ class Known:
             return Origin(ORIGINS["none"], is_users=True)
         if self._is_users(tool, argument, value):
             return Origin(ORIGINS["words"], is_users=True)
-        if any(place_in(value, folded(t)) is not None for t in self._configured(tool)):
+        configured = (*self.policy.texts.get(tool.server, ()), *self.policy.folders)
+        if any(place_in(value, folded(text)) is not None for text in configured):
             return Origin(ORIGINS["profile"], is_users=True)
         if self._plan and place_in(value, folded(self._plan)) is not None:
             return Origin(ORIGINS["plan"], is_users=True)
         for result in reversed(self._results):
-            at = place_in(value, folded(result.text))
-            if at is not None and result.is_computed:
+            text = folded(result.text)
+            if (at := place_in(value, text)) is None:
+                continue
+            if result.is_computed:
                 return Origin(f"{ORIGINS['computed']} ({result.source})", is_users=False)
-            if at is not None:
-                line = folded(result.text).count("\n", 0, at) + 1
-                return Origin(f"line {line:,} of {result.source}", is_users=result.is_yours)
+            line = text.count("\n", 0, at) + 1
+            return Origin(f"line {line:,} of {result.source}", is_users=result.is_yours)
         return Origin(ORIGINS["unknown"], is_users=False)
-
-    def _configured(self, tool: ToolSpec) -> Iterable[str]:
-        return (*self.policy.texts.get(tool.server, ()), *self.policy.folders)
 
     def _is_users(self, tool: ToolSpec, argument: ArgumentText, value: Json) -> bool:
         """Whether a value stands in the user's words, in whatever form."""
@@ -475,7 +394,6 @@ class Known:
     def _learn_from(self, text: str) -> None:
         runs = (text[start:end] for start, end in url_runs(text))
         for url in (*urls_in(text), *runs, *hosts_named(text)):
-            self._urls.update(known_keys(url))
             self._own_urls.update(known_keys(url))
             if (parsed := parse_url(url)) is not None:
                 self._hosts.add(parsed.host)

@@ -26,41 +26,43 @@ def folded(text: str) -> str:
 
 def place_in(value: Json, text: str) -> int | None:
     """Where a value stands in a text that is `folded`, by its first character; None: nowhere."""
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return next((at for at, number in _numbers(text) if number == Decimal(str(value))), None)
-    return _whole(folded(value).strip(), text) if isinstance(value, str) else None
-
-
-def _whole(value: str, text: str) -> int | None:
-    """Where a value stands as a whole; one of marks alone (`*`, `/`) names nothing."""
-    if not any(map(str.isalnum, value)):
-        return None
-    at = text.find(value)
-    while at >= 0:
-        end = at + len(value)
-        before = text[at - 1] if at > 0 else " "
-        if not (_joins_before(before) or _joins_behind(text[end : end + 2])):
-            return at
-        at = text.find(value, at + 1)
-    return None
+    if not isinstance(value, str) or not any(map(str.isalnum, value)):
+        return None  # marks alone (`*`, `/`) name nothing
+    return next((start for start, _ in places_of(folded(value).strip(), text)), None)
 
 
 _JOINTS: Final = frozenset("._@/\\-+%~#&")
 """Signs that join what stands beside them to one address, path or name."""
 
 
-def _joins_before(sign: str) -> bool:
+def places_of(value: str, text: str) -> Iterator[tuple[int, int]]:
+    """Where a value stands as a whole: no part of a longer word, address or path."""
+    start = text.find(value)
+    while start >= 0:
+        end = start + len(value)
+        if not (_is_joined_before(value, text, start) or _is_joined_behind(text[end : end + 2])):
+            yield start, end
+        start = text.find(value, start + 1)
+
+
+def _is_joined_before(value: str, text: str, start: int) -> bool:
+    """Whether the sign before a value belongs to it; a path begins behind `file://`, too."""
+    sign, is_path = text[max(0, start - 1) : start], value.startswith(("/", "\\", "~", "."))
+    if sign == "/" and is_path and text[max(0, start - 7) : start].lower() == "file://":
+        return False
+    if sign == ":" and is_path:  # of a drive, or of a host
+        return not text[max(0, start - 2) : start - 1].isspace()
     return sign.isalnum() or sign in _JOINTS
 
 
-def _joins_behind(signs: str) -> bool:
+def _is_joined_behind(signs: str) -> bool:
     """Whether a word goes on with these two signs; the first may close a sentence or a folder."""
-    if not signs or not (signs[0].isalnum() or signs[0] in _JOINTS or signs[0] == ":"):
-        return False
-    closes = signs[0] in "./:-" and not (signs[1:].isalnum() or signs[1:] in _JOINTS)
-    return not (closes or (signs[0] in "./:-" and len(signs) == 1))
+    sign, then = signs[:1], signs[1:]
+    if sign in (".", "/", "\\", "-"):
+        return then.isalnum() or then in _JOINTS or (sign in ("/", "\\") and then == "*")
+    return sign != "#" and (sign.isalnum() or sign in _JOINTS)  # `a.md#part` names `a.md`
 
 
 def _numbers(text: str) -> Iterator[tuple[int, Decimal]]:

@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from core.base.text import lazy_pattern
+from core.provenance.origins import places_of
 
 PATH_CHARACTERS_MAX: Final = 4_096
 """A longer path is never known (PATH_MAX of Linux)."""
@@ -110,13 +111,18 @@ def joined(folder: str, name: str, home: str = "") -> str:
 
 
 def is_named(path: str, text: str, home: str = "") -> bool:
-    """Whether a text names the path (in its normal form), or a folder above it."""
+    """Whether a text names the path (in its normal form), or a folder above it.
+
+    A folder of one word must be said to be one: "the docs" are not the folder `docs`.
+    """
     if len(path) > PATH_CHARACTERS_MAX:
         return False
-    for number, each in enumerate(with_ancestors(path)):
-        if any(_stands_in(form, text, is_folder=number > 0) for form in _forms(each, home)):
-            return True
-    return False
+    return any(
+        each == path or {*form} & {*"/\\"} or _is_said_folder(text, start, end)
+        for each in with_ancestors(path)
+        for form in _forms(each, home)
+        for start, end in places_of(form, text)
+    )
 
 
 def forms(path: str, home: str, folder: str) -> Iterator[str]:
@@ -139,36 +145,6 @@ def _forms(path: str, home: str) -> Iterator[str]:
         yield f"./{path}"
     if "/" in path:
         yield path.replace("/", "\\")
-
-
-def _stands_in(path: str, text: str, *, is_folder: bool) -> bool:
-    """Whether the path stands in a text as a whole; a bare word must be said to be a folder."""
-    start = text.find(path)
-    while start >= 0:
-        end = start + len(path)
-        if _is_whole(text, start, end) and (
-            not is_folder or "/" in path or "\\" in path or _is_said_folder(text, start, end)
-        ):
-            return True
-        start = text.find(path, start + 1)
-    return False
-
-
-def _is_whole(text: str, start: int, end: int) -> bool:
-    before, after, next_after = (
-        text[start - 1 : start],
-        text[end : end + 1],
-        text[end + 1 : end + 2],
-    )
-    if before and (before.isalnum() or before in "_-./\\~:%@"):
-        is_file_url = before == "/" and text[max(0, start - 7) : start].lower().endswith("file://")
-        if not (is_file_url or (before == ":" and text[start - 2 : start - 1].isspace())):
-            return False
-    if after in ("/", "\\"):  # "letters/" names the folder, "letters/old" another one
-        return not next_after or not (next_after.isalnum() or next_after in "_-.~%*")
-    if after == ".":
-        return not next_after or not next_after.isalnum()
-    return not after or not (after.isalnum() or after in "_-~%@")
 
 
 def _is_said_folder(text: str, start: int, end: int) -> bool:

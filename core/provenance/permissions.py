@@ -7,10 +7,9 @@ gets its id. With a bare TOOL or TOOL(argument=…) addresses and paths that the
 are looked at all the same.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from core.base.files import KeptEntries
@@ -149,23 +148,19 @@ def _permissions(rows: list[Json]) -> Iterator[Permission]:
                 except RuleError:
                     continue
             case {"tool": str(tool), "kind": str(kind), "target": str(target), "server": str(key)}:
-                if (patterns := _FORMER.get(kind)) is not None:
-                    yield Permission(Rule(tool, patterns(target)), key)
+                if kind in _FORMER_KINDS:
+                    yield Permission(Rule(tool, _former(kind, target)), key)
             case _:
                 continue
 
 
-_FORMER: Final[Mapping[str, Callable[[str], tuple[tuple[str, str], ...] | None]]] = (
-    MappingProxyType(
-        {
-            "any": lambda target: None,
-            "host": lambda target: ((EACH, f"{literal(target)}/*"),),
-            "url": lambda target: ((EACH, literal(target)),),
-            "path": lambda target: ((EACH, literal(target)),),
-            "address": lambda target: ((EACH, literal(target)),),
-            "name": lambda target: ((EACH, literal(target)),),
-            "call": lambda target: ((SAME_CALL, target),),
-        }
-    )
-)
-"""The patterns of what versions before 2026-11-28 kept, by its kind; its target fits them."""
+def _former(kind: str, target: str) -> tuple[tuple[str, str], ...] | None:
+    """The patterns of what a version before 2026-11-28 kept; its target fits them."""
+    if kind == "any":
+        return None
+    if kind == "call":
+        return ((SAME_CALL, target),)
+    return ((EACH, f"{literal(target)}/*" if kind == "host" else literal(target)),)
+
+
+_FORMER_KINDS: Final = ("any", "call", "host", "url", "path", "address", "name")

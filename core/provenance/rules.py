@@ -207,7 +207,10 @@ def _matches_text(pattern: str, argument: ArgumentText, value: str, around: Arou
     if "@" in pattern:
         return _matches_addresses(pattern, value)
     if argument.is_path or pattern.startswith(("/", "~/", "./", "../")):
-        return all(_matches_path(pattern, form, around) for form in (value, *_decoded(value)))
+        return all(
+            _matches_path(pattern, form, around)
+            for form in {value, *filter(None, paths.candidates(value))}
+        )
     return _matches_number(pattern, value) or fnmatch.fnmatchcase(value, pattern)
 
 
@@ -309,58 +312,36 @@ def plain_addresses(text: str) -> list[str]:
     return keys
 
 
-def _decoded(value: str) -> Iterator[str]:
-    yield from (form for form in paths.candidates(value) if form and form != value)
-
-
 def _matches_path(pattern: str, value: str, around: Around) -> bool:
     """Whether a path matches, as it is written and as it is on the disk, links followed."""
     is_odd = {*value} & {*"\0\\"} or value != value.strip() or value.endswith("/")
     if is_odd or len(value) > paths.PATH_CHARACTERS_MAX:
         return False
     fixed = _SPECIAL.split(pattern, maxsplit=1)[0]
-    if fixed == pattern:
-        wanted = {_resolved(pattern, around)}
-        return None not in wanted and {*_places(value, around)} == wanted
-    folder, slash, rest = fixed.rpartition("/")
-    base = _resolved(f"{folder}{slash}" if slash else ".", around)
-    wild = f"{rest}{pattern[len(fixed) :]}"
+    begins = len(pattern) if fixed == pattern else fixed.rfind("/") + 1
+    base, wild = _places(pattern[:begins] or ".", around)[0], pattern[begins:]
     if base is None or ".." in wild.split("/"):
         return False
-    whole = f"{literal(base).rstrip('/')}/{wild}"
+    whole = f"{literal(base).rstrip('/')}/{wild}" if wild else literal(base)
     return all(
         place is not None and fnmatch.fnmatchcase(place, whole) for place in _places(value, around)
     )
 
 
-def _places(value: str, around: Around) -> tuple[str | None, ...]:
-    """Where a path leads, its `..` taken off in the text, and after links as the disk has it."""
-    absolute = _absolute(value, around)
-    if absolute is None:
-        return (None,)
-    return _real(paths.normal(absolute)), _real(absolute)
+def _places(path: str, around: Around) -> tuple[str | None, ...]:
+    """Where a path leads, its `..` taken off in the text, and after links as the disk has it.
 
-
-def _resolved(path: str, around: Around) -> str | None:
-    """The path from the root, without links; None where nobody knows what it is relative to."""
-    absolute = _absolute(path, around)
-    return None if absolute is None else _real(paths.normal(absolute))
-
-
-def _absolute(path: str, around: Around) -> str | None:
-    """The path from the root, its `..` left in it."""
+    None where nobody knows what it is relative to, or its links go in a circle.
+    """
     if path[:5].lower() == "file:":
-        return paths.normal(path) or None
-    if around.home and (path == "~" or path.startswith("~/")):
-        return f"{around.home}{path[1:]}"
-    if path.startswith("/"):
-        return path
-    return f"{around.folder}/{path}" if around.folder and not path.startswith("~") else None
-
-
-def _real(path: str) -> str | None:
-    """The path without links; None where they go in a circle, or it is no path."""
+        path = paths.normal(path)
+    elif around.home and (path == "~" or path.startswith("~/")):
+        path = f"{around.home}{path[1:]}"
+    if around.folder and not path.startswith(("/", "~")):
+        path = f"{around.folder}/{path}"
+    if not path.startswith("/"):
+        return (None,)
     try:
-        return str(Path(path).resolve())
+        return tuple(str(Path(each).resolve()) for each in (paths.normal(path), path))
     except (OSError, ValueError, RuntimeError):
-        return None
+        return (None,)

@@ -9,9 +9,10 @@ only look alike stay different.
 import html
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from email.errors import HeaderParseError, InvalidHeaderDefect
 from email.headerregistry import AddressHeader
+from itertools import islice
 from typing import Final, NamedTuple
 from unicodedata import category
 from urllib.parse import quote, unquote, urljoin
@@ -48,7 +49,6 @@ _COMMENT = lazy_pattern(r"\((?:[^()\\]|\\.){0,500}\)", re.DOTALL)
 _FOLD = lazy_pattern(r"(?:[ \t]|\r?\n(?=[ \t]))+")
 _FIELD_ENDS = lazy_pattern(r"[,;\n]")
 _ANGLES = lazy_pattern(r"[<>]")
-_ODD = lazy_pattern(r"[\"()\\]|\s\.|\.\s+[^\s@]{1,64}@")
 _ODD_AT = lazy_pattern(
     r"[^\s\"@][\"\s)]{1,9}@\s{0,9}[^\s\"@:]{1,64}|[^\s\"@]@[\s(]{1,9}[^\s\"@:]{1,64}"
 )
@@ -130,8 +130,7 @@ def _keys_of(url: Url, text: str) -> tuple[str, ...]:
 
 def urls_in(text: str) -> Iterator[str]:
     """The URLs in prose, markdown or HTML, without what closes them there."""
-    for found in _FOUND.finditer(text):
-        yield _closed(found[0])
+    return (_closed(found[0]) for found in _FOUND.finditer(text))
 
 
 def url_runs(text: str) -> Iterator[tuple[int, int]]:
@@ -139,8 +138,7 @@ def url_runs(text: str) -> Iterator[tuple[int, int]]:
 
     For values that a tool takes apart in a way nobody knows: nothing behind a URL is let pass.
     """
-    for found in _RUN.finditer(text):
-        yield found.span()
+    return (found.span() for found in _RUN.finditer(text))
 
 
 def trimmed(run: str) -> str:
@@ -150,8 +148,7 @@ def trimmed(run: str) -> str:
 
 def hosts_named(text: str) -> Iterator[str]:
     """Addresses without a scheme, as people write them: `example.com/about`."""
-    for found in _BARE.finditer(text):
-        yield trimmed(found[0])
+    return (trimmed(found[0]) for found in _BARE.finditer(text))
 
 
 def is_bare_address(text: str) -> bool:
@@ -165,14 +162,14 @@ def links_on_page(text: str, page: str) -> Iterator[str]:
     if base is None or base.scheme not in ("http", "https"):
         return
     absolute = page if "://" in page else base.key
-    for link in _limited(_links(text, absolute)):
+    for link in islice(_links(text, absolute), LINKS_MAX):
         if (url := parse_url(link)) is not None and url.host == base.host:
             yield from _keys_of(url, link)
 
 
 def links_in_list(text: str) -> Iterator[str]:
     """The keys of the links in a list of search results."""
-    for link in _limited(urls_in(text)):
+    for link in islice(urls_in(text), LINKS_MAX):
         yield from known_keys(link)
 
 
@@ -260,13 +257,6 @@ def _links(text: str, base: str) -> Iterator[str]:
                 continue
 
 
-def _limited(links: Iterable[str]) -> Iterator[str]:
-    for number, link in enumerate(links):
-        if number == LINKS_MAX:
-            return
-        yield link
-
-
 def addresses_in(text: str) -> Iterator[tuple[str, str]]:
     """The e-mail addresses in a text: as written, and in the form for comparisons.
 
@@ -286,7 +276,7 @@ def addresses_in(text: str) -> Iterator[tuple[str, str]]:
         plain.update(_plain_addresses(bare))
     yield from plain.items()
     keys = {*plain.values()}
-    yield from (each for each in _addresses_in_fields(text, plain) if each[1] not in keys)
+    yield from (each for each in _addresses_in_fields(text) if each[1] not in keys)
 
 
 def _plain_addresses(text: str) -> Iterator[tuple[str, str]]:
@@ -303,7 +293,7 @@ def _plain_addresses(text: str) -> Iterator[tuple[str, str]]:
         at = text.find("@", at + 1)
 
 
-def _addresses_in_fields(text: str, plain: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _addresses_in_fields(text: str) -> Iterator[tuple[str, str]]:
     """What a text names if it is the field of a mail's header, or several."""
     text = _FOLD.sub(" ", text)
     fields = [field for field in _FIELD_ENDS.split(text) if field.strip()]
@@ -311,7 +301,7 @@ def _addresses_in_fields(text: str, plain: Mapping[str, str]) -> Iterator[tuple[
     fields += [part for field in fields if "<" in field for part in _ANGLES.split(field)]
     parsed = 0
     for field in dict.fromkeys((text, *fields) if len(text) <= FIELD_CHARACTERS_MAX else fields):
-        if "@" not in field or _is_plain(field, plain):
+        if "@" not in field:
             continue
         parsed += len(field)
         is_short = len(field) <= FIELD_CHARACTERS_MAX and parsed <= PARSED_CHARACTERS_MAX
@@ -322,13 +312,6 @@ def _addresses_in_fields(text: str, plain: Mapping[str, str]) -> Iterator[tuple[
         for local, host in boxes:
             if are_all or "." in host or host[0] == "[":
                 yield field.strip(), address_key(local, host)
-
-
-def _is_plain(field: str, plain: Mapping[str, str]) -> bool:
-    """Whether a field holds nothing but words and addresses that were found in it."""
-    if _ODD.search(field) is not None:
-        return False
-    return all(word.strip("<>.!?") in plain for word in field.split() if "@" in word)
 
 
 def _mailboxes(field: str) -> list[tuple[str, str]] | None:

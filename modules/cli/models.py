@@ -10,7 +10,7 @@ from config.checking import check
 from config.mcp_file import store
 from config.models_file import MODELS_FILE, ModelEntry, ModelsFile, Price, ThinkingEffort
 from config.settings import SettingsError, read_text
-from config.texts import TextProblem, load_json
+from config.texts import document_in, load_json
 from core.base.frozen import frozen
 from core.base.ollama import HOST_VARIABLE, full_name, ollama_address
 from core.base.text import size_text
@@ -441,10 +441,7 @@ def _read_own(file: Path) -> tuple[JsonObject, str]:
     if not file.exists():
         return {}, ""
     text = read_text(file)
-    try:
-        document = load_json(text)
-    except TextProblem as problem:
-        raise SettingsError.at(file, problem.line, f"not valid JSON: {problem}") from problem
+    document = document_in(file, text, load_json)
     if not isinstance(document, dict):
         raise SettingsError(f"{file}: expected an object with a key 'models'")
     return cast("JsonObject", document), text

@@ -15,7 +15,7 @@ from core.context import ProgressStatus
 from core.errors import ExitCode, ServerError
 from core.ports import CallTool
 from core.provenance.guard import Provenance, ProvenanceGuard
-from core.provenance.known import Known, provenance_policy
+from core.provenance.known import Known
 from core.provenance.permissions import Permissions
 from core.run.calls import RunCalls
 from core.session import MultiMCP
@@ -37,6 +37,7 @@ from modules.cli.parser import add_approve_option, command_parser, read_words
 from modules.cli.result_output import shown_value
 from modules.cli.run_plan_file import may_call_tools, read_plan
 from modules.cli.surroundings import Options, Surroundings
+from modules.provenance_policy import provenance_policy
 from modules.sandbox import Sandbox, SandboxResult, limits_of
 from modules.terminal.answer import call_document, plain_json, result_told
 from modules.terminal.progress import Progress

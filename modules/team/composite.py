@@ -34,8 +34,6 @@ from modules.team.writing import given_graph
 SERVER: Final = "workflow"
 """What stands in the place of a server's name."""
 
-ABOUT: Final = "Workflows that the user keeps: each does a task of several steps."
-
 DEPTH_MAX: Final = 3
 """So many workflows may run inside each other."""
 

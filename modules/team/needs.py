@@ -76,9 +76,6 @@ AskPerson: TypeAlias = Callable[[Wanted], Awaitable[str | None]]
 """Puts it to the person; "" where nothing is said, None where nobody is there."""
 
 
-Settle: TypeAlias = Callable[[Wanted, Emit], Awaitable[Given | Refused]]
-
-
 class Needs:
     """What persons have decided in one run; nothing is asked twice."""
 

@@ -32,7 +32,7 @@ from pydantic import BeforeValidator, Field
 
 from config.checking import Section, check, line_of
 from config.settings import WORKFLOWS, SettingsError
-from config.texts import TextProblem, compose_yaml, load_yaml
+from config.texts import compose_yaml, document_in, load_yaml
 from core.base.files import FileTooLarge, read_regular
 from core.base.frozen import frozen
 from core.base.text import did_you_mean, lazy_pattern, near_names
@@ -205,10 +205,7 @@ def checked_workflow(path: Path, text: str, roles: Collection[str] | None = None
     Raises:
         SettingsError: it is wrong; every problem is told, with its line where it has one.
     """
-    try:
-        document = load_yaml(text)
-    except TextProblem as problem:
-        raise SettingsError.at(path, problem.line, f"not valid YAML: {problem}") from problem
+    document = document_in(path, text, load_yaml)
     file = check(document, WorkflowFile, path, text)
     steps = tuple(each.subtask for each in file.steps)
     # To the graph a parameter is no reference: it is filled before the graph is made.

@@ -75,12 +75,6 @@ def states_only(request: str) -> bool:
     )
 
 
-def is_wish_to_remember(request: str) -> bool:
-    """Whether that is what a request wants, and not only said beside something else."""
-    is_said = re.search(r"\b(?:remember|memori[sz]e)\b", request, re.IGNORECASE)
-    return is_said is not None or stated_facts(request) == (bare_fact(request),)
-
-
 def bare_fact(text: str) -> str:
     """A fact without a "remember that" before it and a full stop behind it, on one line."""
     line = " ".join([*text.split(), ""])

@@ -19,11 +19,12 @@ from pydantic import TypeAdapter
 
 from core.errors import CallRefused, ServerError
 from core.provenance.guard import Provenance, ProvenanceGuard
-from core.provenance.known import Known, provenance_policy
+from core.provenance.known import Known
 from core.provenance.permissions import Permissions
 from core.tools.content import ContentBlock, LinkBlock, ResourceBlock, ToolResult
 from core.tools.spec import ToolSpec
 from modules.asking import Asker
+from modules.provenance_policy import provenance_policy
 from modules.service.agents import Agent
 from modules.service.mcp_door.work import Work, failure
 

@@ -39,6 +39,9 @@ def test_an_encoded_path_has_two_forms() -> None:
         ("rent.txt", "read rent.txt."),
         ("/my notes/a b.txt", "read '/my notes/a b.txt'"),
         ("C:/a/b", "open C:\\a\\b"),
+        ("docs/a.md", "see docs/a.md:12"),
+        ("docs/a.md", "see docs/a.md#part"),
+        ("/a/b", "the file: /a/b"),
     ],
 )
 def test_a_text_names_a_path_or_a_folder_above_it(path: str, text: str) -> None:
@@ -57,6 +60,9 @@ def test_a_text_names_a_path_or_a_folder_above_it(path: str, text: str) -> None:
         ("../k", "go to .."),
         ("rent.txt", "current.txt"),
         ("rent.txt", "rent.txt.bak"),
+        ("/a/b", "open C:/a/b"),
+        ("/a/b", "copy host:/a/b"),
+        ("docs/a.md", "remove docs/*"),
         ("/a/" + "x" * 5_000, "/a"),
     ],
 )

@@ -8,7 +8,7 @@ from config.servers import ServerSpec
 from config.settings import ROOT, Places
 from core.asking import AskedCall, AskLeave, Leave, LeaveQuestion, ShownValue
 from core.base.redaction import Redactor
-from core.provenance.known import Known, ProvenancePolicy, matches, provenance_policy
+from core.provenance.known import Known, ProvenancePolicy, matches
 from core.session import MultiMCP
 from core.turn import MemoryItem
 from core.values import JsonObject
@@ -16,6 +16,7 @@ from modules.cli.composition import asking_leave
 from modules.conversation import Conversation
 from modules.model_manager import ModelManager
 from modules.models.scripted import ScriptedModel
+from modules.provenance_policy import provenance_policy
 from modules.sandbox import Sandbox
 from modules.terminal.asking.questions import Questions
 from tests.core.dispatch.fixture_servers import server
