@@ -504,9 +504,9 @@ def _texts_written(plan: str) -> Iterator[str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if node.value not in plan:
-                yield node.value
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, str) and value not in plan:
+            yield value
 
 
 def _default(tool: ToolSpec, argument: ArgumentText) -> Json:
