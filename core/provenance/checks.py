@@ -90,10 +90,10 @@ def refusal(tool: str, doubts: Sequence[Doubt]) -> str:
 
 
 def refusal_of_change(tool: str, rule: str, why: str) -> str:
-    """The same of a call that needs a yes; `rule` would allow just this one."""
+    """The same of a call that needs a yes; `rule` allows just this one. The user reads it too."""
     return (
         f"{tool} was not called: {why}, and nobody is there to say yes; "
-        f"--approve {shlex.quote(rule)} would allow it. Answer without it, or say so"
+        f"allow it with --approve {shlex.quote(rule)}, or do without it"
     )
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from core.asking import AskedCall, AskLeave, Leave, LeaveQuestion, ShownValue
@@ -235,8 +235,7 @@ class ProvenanceGuard:
         """Ask about calls of one tool, and decide each."""
         rules = await asyncio.to_thread(lambda: [self._rule_for(call) for call in calls])
         question = await asyncio.to_thread(self._question, calls, rules)
-        answer = None if self._ask is None else await self._ask(question)
-        self._questions += 1
+        answer = await self._answer(question, calls)
         if answer is None:
             for call in calls:
                 call.decide(await asyncio.to_thread(self._refused, call))
@@ -245,6 +244,36 @@ class ProvenanceGuard:
             call.decide(None if answer.allows(number) else _declined(call, answer.words))
             self._answers[call.about] = call.refused
         await asyncio.to_thread(self._keep, answer, calls, rules)
+
+    async def _answer(self, question: LeaveQuestion, calls: Sequence[_Call]) -> Leave | None:
+        """The person's answer; a rule of their own that misses what it is to allow is told them."""
+        asked = question
+        while self._ask is not None and self._questions < QUESTIONS_MAX:
+            answer = await self._ask(asked)
+            self._questions += 1
+            if answer is None or not answer.rule:
+                return answer
+            missed = await asyncio.to_thread(self._missed, answer, calls)
+            if not missed:
+                return answer
+            asked = replace(question, why=(missed, *question.why))
+        return None
+
+    def _missed(self, answer: Leave, calls: Sequence[_Call]) -> str:
+        """What is wrong with a rule that covers no call that is to be allowed by it; else nothing.
+
+        Who narrows a rule means to narrow what happens now, too.
+        """
+        try:
+            rule = read_rule(answer.rule)
+        except RuleError:
+            return ""  # told when it would be kept
+        allowed = [call for number, call in enumerate(calls) if answer.allows(number)]
+        if all(self._allow([rule], call) for call in allowed):
+            return ""
+        bare = f"; {rule}(*) does, with anything" if rule.patterns is None else ""
+        which = "this call" if len(calls) == 1 else "all of these calls"
+        return f"your rule {rule} does not cover {which}{bare}"
 
     def _question(self, calls: Sequence[_Call], rules: Sequence[Rule]) -> LeaveQuestion:
         first = calls[0]
@@ -299,6 +328,10 @@ class ProvenanceGuard:
         key = self.known.policy.server_keys.get(call.tool.server, "")
         kept = () if self._mode == "strict" else self._permissions.rules_for(key)
         rules = (*self.known.policy.rules, *self._rules, *kept)
+        return self._allow(rules, call)
+
+    def _allow(self, rules: Iterable[Rule], call: _Call) -> bool:
+        """Whether these rules allow a call, together."""
         rules = [rule for rule in rules if rule.tool in (call.name, call.tool.name)]
         has_leave = not call.needs_leave or any(self._covers(rule, call) for rule in rules)
         return has_leave and all(

@@ -1,5 +1,6 @@
 """What a session trusts and has seen so far: the profile's rules, the user's words, results."""
 
+import ast
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -243,7 +244,8 @@ class Known:
 
         What an earlier plan might do, this one may not for that.
         """
-        self._plan = "" if self.is_tainted else source[:WORDS_CHARACTERS_MAX]
+        written = "" if self.is_tainted else source[:WORDS_CHARACTERS_MAX]
+        self._plan = "\n".join((written, *_texts_written(written)))
 
     def is_url_known(self, url: Url) -> bool:
         """Whether a URL is, its fragment aside; of a host that the user named, the root is too."""
@@ -411,6 +413,18 @@ class Learnt:
     urls: set[str]
     names: set[str]
     source: str = ""
+
+
+def _texts_written(plan: str) -> Iterator[str]:
+    """The texts of a plan that stand in its source in another form: with escapes, in parts."""
+    try:
+        tree = ast.parse(plan)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, str) and value not in plan:
+            yield value
 
 
 def _default(tool: ToolSpec, argument: ArgumentText) -> Json:

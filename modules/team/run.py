@@ -487,8 +487,10 @@ class TeamRun(InterruptibleRun):
             raise BudgetSpent(outcome.message.removeprefix(NO_ANSWER), outcome.budget)
         self._tally.failures[subtask.id] = outcome.message
         # Whoever plans the same again fails the same again, and a service that is down stays so.
-        # So does what nobody can have, or what the user has said no to.
-        is_open = outcome.status == "no_answer" and outcome.verdict != "blocked"
+        # So does what nobody can have, what the user has said no to, or what nobody may allow.
+        calls = [call for step in outcome.steps for call in step.result.calls]
+        is_refused = bool(calls) and calls[-1].refused
+        is_open = outcome.status == "no_answer" and outcome.verdict != "blocked" and not is_refused
         again = is_open and (is_next_another or not model.traits.deterministic)
         if outcome.status != "no_answer":
             again = is_next_another and this.role.model is not None

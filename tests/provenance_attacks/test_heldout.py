@@ -218,7 +218,7 @@ async def test_no_request_allows_a_call() -> None:
 def _rule_in(refused: Refused | None) -> str:
     """The rule that a refusal names."""
     assert refused is not None
-    found = re.search(r"--approve (.*) would allow it", refused.reason, re.DOTALL)
+    found = re.search(r"allow it with --approve (.*), or do without it", refused.reason, re.DOTALL)
     assert found is not None, refused.reason
     return shlex.split(found[1])[0]
 

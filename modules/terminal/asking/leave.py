@@ -54,7 +54,7 @@ async def leave_given(
         if answer == "s":
             may_unfold = False
             dialogue.write(whole + _keys(question, may_unfold))
-        elif answer == "o" and len(question.calls) > 1:
+        elif answer == "o":
             return await _one_by_one(dialogue, question)
         elif answer == "e":
             return await _edited(dialogue, question)
@@ -82,8 +82,10 @@ async def _edited(dialogue: Dialogue, question: LeaveQuestion) -> Leave:
 
     begun = question.rules[0] if question.rules else question.tool
     written = await typed(dialogue, prompt_line("The rule:", ""), rule, begun=begun)
-    prompt = prompt_line("Keep it for this session, or always?", "a/A")
+    prompt = prompt_line("Allow it, and keep the rule for this session, or always?", "N/a/A")
     holds = await typed(dialogue, prompt, _lasting)
+    if holds == "no":
+        return Leave("no")
     return leave_of(question, Answer(holds, rule=written))
 
 
@@ -96,10 +98,12 @@ def _is_yes(line: str) -> bool:
 
 def _lasting(line: str) -> str:
     word = line.strip()
+    if word.lower() in ("", "n", "no"):
+        return "no"
     if word in ("session", "always"):
         return word
     if word not in _KEYS:
-        raise Unfit("expected: a (this session) or A (always)")
+        raise Unfit("expected: a (this session), A (always) or n (no)")
     return _KEYS[word]
 
 
@@ -130,7 +134,7 @@ def _meant(question: LeaveQuestion, line: str) -> Leave | str:
     word = line.strip()
     if word == "!d":
         raise Declined
-    if word in ("s", "o", "e"):
+    if word in ("s", "e") or (word == "o" and len(question.calls) > 1):
         return word
     if len(word) == 1 and word.lower() not in ("y", "n", *_KEYS):
         raise Unfit(_EXPECTED)

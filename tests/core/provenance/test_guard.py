@@ -298,6 +298,57 @@ async def test_an_answer_for_longer_keeps_the_rules_that_were_shown_or_the_one_t
     assert not await passes(later, DELETE, path="/srv/ab")
 
 
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("files.delete_file(path=/srv/new/*)", "does not cover this call"),
+        ("files.delete_file(pfad=/srv/old/b)", "does not cover this call"),
+        ("files.delete_file", "does not cover this call; files.delete_file(*) does, with anything"),
+    ],
+)
+async def test_a_rule_that_was_written_for_other_calls_allows_none_and_is_asked_about_again(
+    rule: str, told: str
+) -> None:
+    answers = [
+        Leave("session", rule=rule),
+        Leave("session", rule="files.delete_file(path=/srv/old/*)"),
+    ]
+    questions: list[LeaveQuestion] = []
+
+    async def person(question: LeaveQuestion) -> Leave:
+        questions.append(question)
+        return answers[len(questions) - 1]
+
+    permissions = Permissions()
+    provenance = Provenance(Known(ProvenancePolicy("auto")), person, permissions)
+    guarded = await has_read(ProvenanceGuard(provenance, lambda: TOOLS, ["tidy up"]))
+    assert await passes(guarded, DELETE, path="/srv/old/b")
+    assert [question.why for question in questions] == [
+        ("it may change something",),
+        (f"your rule {rule} {told}", "it may change something"),
+    ]
+    assert [str(each.rule) for each in permissions.session] == [
+        "files.delete_file(path=/srv/old/*)"
+    ]
+
+
+async def test_who_writes_rules_for_other_calls_for_ever_is_asked_no_more() -> None:
+    asked = Asked(Leave("always", rule="files.delete_file(path=/srv/new/*)"))
+    assert not await passes(guard(asked=asked), DELETE, path="/srv/old/b")
+    assert len(asked.questions) == QUESTIONS_MAX
+
+
+@pytest.mark.parametrize("written", [r'"one\n\t\"two\""', r"""'one\n' '\t' '"two"'"""])
+async def test_a_text_that_the_plan_writes_with_escapes_comes_from_the_plan(written: str) -> None:
+    asked = Asked(NO)
+    guarded = guard(asked=asked)
+    guarded.known.plan_written(f"async def solve():\n    await write_file('a.txt', {written})\n")
+    await passes(guarded, WRITE, path="a.txt", content='one\n\t"two"')
+    origins = [value.origin for value in asked.questions[0].calls[0].values]
+    assert origins == ["the plan, written before anything was read"] * 2
+    guarded.known.plan_written("def solve(:")  # what is no Python names what stands in it
+
+
 async def test_no_is_remembered_and_told_with_the_users_words_which_allow_nothing() -> None:
     asked = Asked(Leave("no", 'use  /srv/b.txt\x1b[2J, "please"' + "!" * 1_000))
     guarded = guard(asked=asked)

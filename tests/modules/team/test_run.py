@@ -380,6 +380,16 @@ async def test_an_address_that_a_part_found_is_not_opened_for_the_part_that_gets
     assert "evil.example" in refused[0].reason
 
 
+async def test_a_part_whose_call_nobody_may_allow_is_not_tried_again(tmp_path: Path) -> None:
+    sends = plan('return f"FINAL_ANSWER: {await tools.send_mail()}"')
+    played = Played(tmp_path, lambda prompt: sends, calls=30, servers=cached_servers(tmp_path))
+    outcome = await played.ask(TaskGraph("one", (FIRST,)))
+    assert outcome.answer is None
+    assert "allow it with --approve mail.send_mail, or do without it" in outcome.message
+    tries = [e for e in played.of(SubtaskChanged) if getattr(e, "state", "") == "running"]
+    assert len(tries) == 1
+
+
 def cached_servers(folder: Path) -> MultiMCP:
     """Two servers whose tools are known, and that nobody can start."""
     cache, specs = ToolCache(folder), list[ServerSpec]()

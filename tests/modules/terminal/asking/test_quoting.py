@@ -116,7 +116,19 @@ async def test_the_rule_stands_there_to_be_changed() -> None:
     assert await answered(person, question) == Leave("always", rule="web.read(url=a*)")
     assert person.begun == ["", "web.read(url=a)", "web.read(url=*", "", ""]
     assert "is no rule" in person.shown
-    assert "expected: a (this session) or A (always)" in person.shown
+    assert "expected: a (this session), A (always) or n (no)" in person.shown
+
+
+@pytest.mark.parametrize("line", ["", "n", "no"])
+async def test_whoever_has_written_a_rule_may_still_say_no(line: str) -> None:
+    question = about({"url": "a"}, rules=("web.read(url=a)",))
+    assert await answered(Person("e", "web.read(url=a*)", line), question) == Leave("no")
+
+
+async def test_a_single_call_is_not_gone_through_one_by_one_and_that_is_said() -> None:
+    person = Person("o", "y")
+    assert await answered(person) == Leave("once")
+    assert person.shown.count("expected: y, n, a, A") == 1
 
 
 @pytest.mark.parametrize("key", ["e", "o"])
