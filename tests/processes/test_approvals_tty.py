@@ -238,7 +238,7 @@ def test_what_was_typed_before_the_question_answers_nothing(scene: Scene) -> Non
     ask(terminal, "go on\ry\ry\ry")
     terminal.until(is_open)
     terminal.send("no\r")
-    terminal.shows("did not allow this call")
+    terminal.shows("for you said no")
     assert scene.text == BEFORE
 
 
