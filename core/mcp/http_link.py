@@ -6,7 +6,6 @@ messages mean is for `core.mcp.http`. What fails is an `HttpFault`.
 
 import asyncio
 import re
-import socket
 import ssl
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager, suppress
@@ -16,7 +15,7 @@ from typing import Literal, Self, TypeAlias
 import httpx2
 
 from config.servers import ServerSpec
-from core.base.http import PAUSE_STATUSES, is_loopback, retry_after_seconds
+from core.base.http import PAUSE_STATUSES, acknowledge_at_once, is_loopback, retry_after_seconds
 from core.mcp.http_errors import (
     CONNECT_SECONDS,
     CONNECTIONS_MAX,
@@ -313,7 +312,7 @@ class HttpLink:
         finally:
             if len(self._client.cookies.jar) > COOKIES_MAX:
                 self._client.cookies.clear()
-        _acknowledge_at_once(response)
+        acknowledge_at_once(response.extensions)
         return response
 
     def _may_follow(self, method: Method, response: httpx2.Response) -> bool:
@@ -349,19 +348,6 @@ def _target(response: httpx2.Response) -> httpx2.URL | None:
         return response.url.join(response.headers.get("location", ""))
     except httpx2.InvalidURL:
         return None
-
-
-def _acknowledge_at_once(response: httpx2.Response) -> None:
-    """Don't let the kernel hold back the acknowledgement of what arrived (Linux only).
-
-    A server that writes headers and body apart, with Nagle's algorithm on, waits for it before it
-    sends the second: 40 ms in every call on a connection that is kept.
-    """
-    stream = response.extensions.get("network_stream")
-    sock = None if stream is None else stream.get_extra_info("socket")
-    if sock is not None and hasattr(socket, "TCP_QUICKACK"):
-        with suppress(OSError):
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
 
 def _encoded(value: str | bytes) -> bytes:

@@ -7,7 +7,6 @@ Heavy: imports httpx2 (0.1 s).
 """
 
 import json
-import socket
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -15,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 import httpx2
 from pydantic_core import to_json
 
-from core.base.http import is_loopback, retry_after_seconds
+from core.base.http import acknowledge_at_once, is_loopback, retry_after_seconds
 from core.base.sse import EventParser
 from core.errors import ModelUnavailable
 from core.values import Json, JsonObject
@@ -118,7 +117,7 @@ class ServiceClient:
         finally:
             self._http.cookies.clear()  # no service needs them, and any could fill the jar
         try:
-            _acknowledge_at_once(response)
+            acknowledge_at_once(response.extensions)
             reply = ServiceReply(response, self._errors)
             if not response.is_success:
                 raise await self._refusal(response, reply)
@@ -155,18 +154,6 @@ def _encoded(body: JsonObject) -> bytes:
         return to_json(body)
     except ValueError:
         return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-
-
-def _acknowledge_at_once(response: httpx2.Response) -> None:
-    """Don't let the kernel hold back the acknowledgement of what arrived (Linux only).
-
-    A server with Nagle's algorithm on waits for it before it sends the next piece: 40 ms.
-    """
-    stream = response.extensions.get("network_stream")
-    sock = None if stream is None else stream.get_extra_info("socket")
-    if sock is not None and hasattr(socket, "TCP_QUICKACK"):
-        with suppress(OSError):
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
 
 def _origin(response: httpx2.Response) -> str:
