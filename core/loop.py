@@ -294,7 +294,7 @@ class AgentLoop(InterruptibleRun):
         if reply.answer is None or not run.has_words:
             run.has_words = run.has_words or reply.answer is not None
             if reply.failure.advice:
-                told = f"{reply.failure.message}; {reply.failure.advice}"
+                told = f"{reply.failure.for_person}; {reply.failure.advice}"
                 await emit(Notice("loop", told))
             return PlanFailed(reply.failure)
         if reply.declines:

@@ -179,7 +179,8 @@ class PlanFailure:
     """Why a plan gave no result: for the retry prompt and for the user.
 
     `line` is 1-based in the plan's source, with `line_text` that line's text. `advice` is for the
-    person alone: what to set, where no other plan would help.
+    person alone: what to set, where no other plan would help. `said` is what a person reads where
+    the message also tells the model what to write.
     """
 
     kind: FailureKind
@@ -187,6 +188,12 @@ class PlanFailure:
     line: int | None = None
     line_text: str | None = None
     advice: str = ""
+    said: str = ""
+
+    @property
+    def for_person(self) -> str:
+        """One line, without what the model alone is told."""
+        return self.said or str(self)
 
     def __str__(self) -> str:
         """One line: the message, and the offending line where it is known."""

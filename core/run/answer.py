@@ -40,11 +40,12 @@ def after_failed_step(steps: Sequence[Step], failure: PlanFailure) -> str:
     One that was not run again is told with the failure that it had before.
     """
     if failure.kind in WITHOUT_PLAN:
-        why = "" if failure.kind == "no_plan" else f"; {failure.message}"
+        quoted = _quoted(steps)
+        why = "" if quoted and failure.kind == "no_plan" else f"; {failure.for_person}"
         advice = f" ({failure.advice})." if failure.advice else "."
         plans = counted(steps[-1].attempt, "time")
         told = f"{NO_PLAN_ANSWER}: the model was asked {plans} and wrote no plan{why}{advice}"
-        return f"{told}{_partial(steps)}{_quoted(steps)}"
+        return f"{told}{_partial(steps)}{quoted}"
     last = steps[-1]
     same = (s.result for s in steps if s.number == last.number and s.plan.is_same_as(last.plan))
     if isinstance(first := next(same, last.result), PlanFailed):

@@ -259,7 +259,7 @@ def server_log_line(event: ServerLogged) -> str:
 
 
 def _retry_line(event: Retrying) -> str:
-    why = clause(one_line(str(event.failure), VALUE_CHARACTERS))
+    why = clause(one_line(event.failure.for_person, VALUE_CHARACTERS))
     failed = f"plan {event.attempt} of step {event.step} failed: {why}"
     match event.lifelines_left:
         case 0:

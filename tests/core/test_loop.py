@@ -195,6 +195,16 @@ async def test_never_a_plan_gives_the_missions_own_answer() -> None:
     assert len(fakes.inputs) == 2, "the same reply twice ends the tries"
 
 
+async def test_a_person_is_told_what_a_reply_without_words_was_and_not_what_to_write() -> None:
+    failure = PlanFailure("no_plan", "it only thought; write solve()", said="it only thought")
+    fakes = FakeParts([NoPlan("", failure)] * 4, {})
+    outcome, _ = await run(context(fakes))
+    assert outcome.message == (
+        "Could not generate valid solve(): the model was asked 2 times and wrote no plan; "
+        "it only thought."
+    )
+
+
 PROSE = PlanFailure("no_plan", "no plan; or say the same again if no tool is needed")
 
 

@@ -398,12 +398,9 @@ def _unfenced_text(said: str) -> str:
 def _cut_off(reply: ModelReply) -> PlanFailure:
     """Of a reply that goes on, nothing counts: what is missing may change what stands there."""
     tokens = f"{reply.usage.output_tokens:,} tokens" if reply.usage.output_tokens else "its limit"
-    return PlanFailure(
-        "cut",
-        f"the reply was cut off at {tokens}, and nothing of it was run: be brief, think less, and "
-        "write the plan alone",
-        advice=reply.limit,
-    )
+    said = f"the reply was cut off at {tokens}, and nothing of it was run"
+    message = f"{said}: be brief, think less, and write the plan alone"
+    return PlanFailure("cut", message, advice=reply.limit, said=said)
 
 
 def _prose(text: str, tools: ToolCatalog) -> str | None:
@@ -437,7 +434,9 @@ def _no_plan(reply: ModelReply, text: str, answer: str | None) -> PlanFailure:
     """What to write instead, and how the reply began."""
     shown = text.strip()[:SHOWN_CHARACTERS]
     if not shown:
-        thought = "it only thought" if reply.thinking or reply.text.strip() else "it was empty"
-        return PlanFailure("no_plan", f"the reply held no plan, {thought}; {_ASKED_FOR}")
+        what = "only thought" if reply.thinking or reply.text.strip() else "was empty"
+        message = f"the reply held no plan, it {what}; {_ASKED_FOR}"
+        return PlanFailure("no_plan", message, said=f"the reply {what}")
     again = "" if answer is None else ", or say the same again if no tool is needed"
-    return PlanFailure("no_plan", f"the reply held no plan; {_ASKED_FOR}{again}; it was: {shown}")
+    message = f"the reply held no plan; {_ASKED_FOR}{again}; it was: {shown}"
+    return PlanFailure("no_plan", message, said=f"the reply held no plan: {shown}")

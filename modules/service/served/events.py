@@ -237,7 +237,7 @@ def _of_run(event: Event) -> Iterator[tuple[str, Fields]]:
             yield "plan.repaired", {**which, "repairs": repairs}
         case Retrying(number, attempt, failure, lifelines_left):
             which = {"number": number, "attempt_number": attempt}
-            why = {"failure": str(failure), "lifelines_left": lifelines_left}
+            why = {"failure": failure.for_person, "lifelines_left": lifelines_left}
             yield "plan.failed", {**which, **why}
         case Observed(number, text):
             yield "plan.observed", {"number": number, "text": text}

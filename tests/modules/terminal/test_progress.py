@@ -261,6 +261,11 @@ async def test_notices_between_runs_are_told_even_when_quiet() -> None:
 
 
 async def test_one_is_not_many_and_the_last_plan_is_called_so() -> None:
+    for_model = PlanFailure("no_plan", "no plan; reply with solve()", said="no plan: Paris")
+    line = await told(Retrying(1, 1, for_model, 1), "normal")
+    assert (
+        line == "[loop] plan 1 of step 1 failed: no plan: Paris; planning again, 1 lifeline left\n"
+    )
     assert (await told(Retrying(1, 1, FAILURE, 1), "normal")).endswith(" again, 1 lifeline left\n")
     assert (await told(Retrying(1, 1, FAILURE, 0), "normal")).endswith(
         " again, for the last time\n"

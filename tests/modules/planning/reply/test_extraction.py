@@ -264,6 +264,8 @@ def test_a_reply_without_code_is_no_plan_and_says_what_it_was(text: str) -> None
     assert found.text == text
     assert "`async def solve():`" in found.failure.message
     assert (text.strip() or "it was empty") in found.failure.message
+    shown = f"the reply held no plan: {text.strip()}" if text.strip() else "the reply was empty"
+    assert found.failure.for_person == shown, "what to write is told to the model alone"
 
 
 @pytest.mark.parametrize("text", ["Let me think about", SOLVE, f"```python\n{SOLVE}", ""])
