@@ -10,7 +10,7 @@ from core.base.text import one_line, shorten, with_hidden_shown
 from core.provenance import paths
 from core.provenance.arguments import ArgumentText, texts_of
 from core.provenance.known import Known
-from core.provenance.origins import folded, place_in
+from core.provenance.origins import Searched
 from core.provenance.urls import (
     Url,
     addresses_in,
@@ -91,10 +91,11 @@ def refusal(tool: str, doubts: Sequence[Doubt]) -> str:
 
 
 def refusal_of_change(tool: str, rule: str, why: str) -> str:
-    """The same of a call that needs a yes; `rule` would allow just this one."""
+    """The same of a call that needs a yes; `rule` would allow just this one; "": none is told."""
+    allows = f"--approve {shlex.quote(rule)} would allow it" if rule else "no short rule covers it"
     return (
-        f"{tool} was not called: {why}, and nobody is there to say yes; "
-        f"--approve {shlex.quote(rule)} would allow it. Answer without it, or say so"
+        f"{tool} was not called: {why}, and nobody is there to say yes; {allows}. "
+        "Answer without it, or say so"
     )
 
 
@@ -123,11 +124,11 @@ def name_doubts(
     names = {
         name for each in catalog.known for name in (each.qualified_name, each.name, each.server)
     }
-    words = folded(known.words)
+    words = Searched(known.words)
     return [
         Doubt("name", name, name, argument)
         for argument in given
-        if (name := argument.text.strip()) in names and place_in(name, words) is None
+        if (name := argument.text.strip()) in names and words.place(name) is None
     ]
 
 
@@ -192,7 +193,8 @@ class ValueCheck:
         is_trusted, url = self._is_url_trusted(text)
         if not is_trusted and (shorter := trimmed(text)) != text:
             is_trusted, _ = self._is_url_trusted(shorter)
-        return [] if is_trusted else [Doubt("url", text, url.key or text, argument)]
+        key = f"{url.key}#{url.fragment}" if url.key else text
+        return [] if is_trusted else [Doubt("url", text, key, argument)]
 
     def _is_url_trusted(self, text: str) -> tuple[bool, Url]:
         url = parse_url(text) or _UNPARSED
