@@ -227,7 +227,7 @@ def edited_rule(tool: str, text: str) -> str:
         rule = read_rule(text.strip())
     except RuleError as error:
         raise UsageError(str(error)) from None
-    if rule.tool not in (tool, tool.partition(".")[2]):
+    if not rule.is_for(tool):
         raise UsageError(f"the rule is for {shorten(rule.tool, 80)}; write one for {tool}")
     return str(rule)
 
@@ -237,6 +237,7 @@ ORIGINS: Final[Mapping[str, str]] = {
     "profile": "your profile",
     "plan": "the plan, written before anything was read",
     "computed": "computed",
+    "default": "the tool's own default",
     "none": "no value",
     "unknown": "unknown",
 }

@@ -33,7 +33,7 @@ _CONTENT: Final = _words(
 _QUERY: Final = _words(
     "query queries q question search keyword keywords term terms topic prompt subject title"
 )
-_COMMAND: Final = _words("command commands cmd args argv script shell code")
+_COMMAND: Final = _words("command commands cmd cmdline args argv script shell bash powershell code")
 _SLUG: Final = _words(
     "repo repository branch ref tag version package type mime model format unit units timezone "
     "language locale category label labels"
@@ -107,18 +107,19 @@ class ArgumentText:
 
 
 def texts_of(tool: ToolSpec, arguments: JsonObject) -> Iterator[ArgumentText]:
-    """Every text in the arguments, the names in objects included."""
+    """Every text in the arguments, names that no schema has included."""
     return (text for text, value in values_of(tool, arguments) if isinstance(value, str))
 
 
 def values_of(tool: ToolSpec, arguments: JsonObject) -> Iterator[tuple[ArgumentText, Json]]:
-    """Every value in the arguments that is no list or object, and the names in objects."""
+    """Every value in the arguments that is no list or object, and names that no schema has."""
     hints = {parameter.name: _hints(parameter.schema) for parameter in tool.parameters}
     waiting: list[tuple[str, str, Json]] = [
         (name, name, value) for name, value in inner_arguments(tool, arguments).items()
     ]
+    declared = tool.property_names
     for name, _, _ in waiting:
-        if not name.isidentifier():
+        if name not in declared:
             yield ArgumentText(frozenset(), name, argument=name, name=name), name
     while waiting:
         argument, name, value = waiting.pop()
@@ -126,7 +127,7 @@ def values_of(tool: ToolSpec, arguments: JsonObject) -> Iterator[tuple[ArgumentT
             waiting += [(argument, name, item) for item in value]
         elif isinstance(value, dict):
             for key, inner in value.items():
-                if not key.isidentifier():
+                if key not in declared:
                     yield ArgumentText(words_of(name), key, argument=argument, name=name), key
                 waiting.append((argument, key, inner))
         else:

@@ -10,7 +10,7 @@ from core.base.text import one_line, shorten, with_hidden_shown
 from core.provenance import paths
 from core.provenance.arguments import ArgumentText, texts_of
 from core.provenance.known import Known
-from core.provenance.origins import folded, place_in
+from core.provenance.origins import Searched
 from core.provenance.urls import (
     addresses_in,
     is_bare_address,
@@ -90,10 +90,13 @@ def refusal(tool: str, doubts: Sequence[Doubt]) -> str:
 
 
 def refusal_of_change(tool: str, rule: str, why: str) -> str:
-    """The same of a call that needs a yes; `rule` allows just this one. The user reads it too."""
+    """The same of a call that needs a yes; `rule` allows just this one, "": none does.
+
+    The user reads it too.
+    """
+    allow = f"allow it with --approve {shlex.quote(rule)}" if rule else "no short rule allows it"
     return (
-        f"{tool} was not called: {why}, and nobody is there to say yes; "
-        f"allow it with --approve {shlex.quote(rule)}, or do without it"
+        f"{tool} was not called: {why}, and nobody is there to say yes; {allow}, or do without it"
     )
 
 
@@ -122,11 +125,11 @@ def name_doubts(
     names = {
         name for each in catalog.known for name in (each.qualified_name, each.name, each.server)
     }
-    words = folded(known.words)
+    words = Searched(known.words)
     return [
         Doubt("name", name, name, argument)
         for argument in given
-        if (name := argument.text.strip()) in names and place_in(name, words) is None
+        if (name := argument.text.strip()) in names and words.place(name) is None
     ]
 
 
@@ -189,7 +192,8 @@ class ValueCheck:
         if any(map(self._is_url_trusted, (text, trimmed(text)))):
             return []
         url = parse_url(text)
-        return [Doubt("url", text, text if url is None else url.key, argument)]
+        key = text if url is None else f"{url.key}#{url.fragment}"
+        return [Doubt("url", text, key, argument)]
 
     def _is_url_trusted(self, text: str) -> bool:
         url = parse_url(text)

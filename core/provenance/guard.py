@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final
 
-from core.asking import AskedCall, AskLeave, Leave, LeaveQuestion, ShownValue
+from core.asking import ORIGINS, AskedCall, AskLeave, Leave, LeaveQuestion, ShownValue
 from core.base.frozen import frozen
 from core.provenance.arguments import (
     ArgumentText,
@@ -31,7 +32,15 @@ from core.provenance.checks import (
 from core.provenance.images import without_unknown_images
 from core.provenance.known import Known
 from core.provenance.permissions import EACH, SAME_CALL, Permission, Permissions
-from core.provenance.rules import Rule, RuleError, literal, matches, origin_of_url, read_rule
+from core.provenance.rules import (
+    Rule,
+    RuleError,
+    is_written,
+    literal,
+    matches,
+    origin_of_url,
+    read_rule,
+)
 from core.provenance.urls import parse_url
 from core.run.kept_results import call_key
 from core.tools.catalog import ToolCatalog
@@ -56,6 +65,12 @@ LIKE_CALLS_MAX: Final = 50
 
 RULE_CHARACTERS_OFFERED: Final = 1_000
 """A rule that would be longer is not offered: nobody can check it by eye."""
+
+VALUES_FOLLOWED: Final = 500
+"""Of so many values of a call it is looked up where they come from; of further ones it is unknown,
+for each is looked for in megabytes of text."""
+
+UNFOLLOWED: Final = ORIGINS["unknown"]
 
 
 @frozen
@@ -104,6 +119,18 @@ class _Call:
         if self.needs_leave:
             return (self.name, "call", self.digest)
         return (self.name, *(f"{doubt.kind} {doubt.key}" for doubt in self.doubts))
+
+    @property
+    def is_too_much(self) -> bool:
+        """Whether nobody can check it by eye."""
+        return len(self.doubts) >= DOUBTS_TOLD or any(
+            len(doubt.value) > ASKED_CHARACTERS_MAX for doubt in self.doubts
+        )
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether a yes for once is one for each time that it is sent: it changes no more."""
+        return not self.needs_leave or self.tool.read_only or self.tool.idempotent
 
     def decide(self, refused: Refused | None) -> None:
         self.is_decided, self.refused = True, refused
@@ -209,11 +236,8 @@ class ProvenanceGuard:
             return call.decide(self._answers[call.about])
         if await asyncio.to_thread(self._is_allowed, call):
             return call.decide(None)
-        is_too_much = len(call.doubts) >= DOUBTS_TOLD or any(
-            len(doubt.value) > ASKED_CHARACTERS_MAX for doubt in call.doubts
-        )
         may_ask = self._ask is not None and self._mode != "strict"
-        if not may_ask or is_too_much or self._questions >= QUESTIONS_MAX:
+        if not may_ask or call.is_too_much or self._questions >= QUESTIONS_MAX:
             return call.decide(await asyncio.to_thread(self._refused, call))
         await asyncio.sleep(LIKE_CALLS_SECONDS)
         calls = [call, *[each for each in self._waiting if self._is_like(call, each)]]
@@ -224,6 +248,7 @@ class ProvenanceGuard:
         """Whether another call may stand in the same question."""
         return (
             other is not call
+            and not other.is_too_much
             and call.needs_leave
             and other.needs_leave
             and not other.is_decided
@@ -242,7 +267,8 @@ class ProvenanceGuard:
             return
         for number, call in enumerate(calls):
             call.decide(None if answer.allows(number) else _declined(call, answer.words))
-            self._answers[call.about] = call.refused
+            if call.refused is not None or call.may_repeat:
+                self._answers[call.about] = call.refused
         await asyncio.to_thread(self._keep, answer, calls, rules)
 
     async def _answer(self, question: LeaveQuestion, calls: Sequence[_Call]) -> Leave | None:
@@ -275,14 +301,13 @@ class ProvenanceGuard:
         which = "this call" if len(calls) == 1 else "all of these calls"
         return f"your rule {rule} does not cover {which}{bare}"
 
-    def _question(self, calls: Sequence[_Call], rules: Sequence[Rule]) -> LeaveQuestion:
-        first = calls[0]
-        why = dict.fromkeys(map(why_asked, first.doubts))
-        if first.needs_leave:
+    def _question(self, calls: Sequence[_Call], rules: Sequence[Rule | None]) -> LeaveQuestion:
+        why = dict.fromkeys(why_asked(doubt) for call in calls for doubt in call.doubts)
+        if calls[0].needs_leave:
             always = self.known.policy.approvals == "always"
             why = {WHY_ALL if always else WHY_CHANGES: None, **why}
         shown = dict.fromkeys(map(str, rules))
-        is_short = sum(map(len, shown)) <= RULE_CHARACTERS_OFFERED
+        is_short = None not in rules and sum(map(len, shown)) <= RULE_CHARACTERS_OFFERED
         return LeaveQuestion(
             tuple(AskedCall(c.name, (*self._shown(c),), c.arguments) for c in calls),
             tuple(why),
@@ -292,13 +317,14 @@ class ProvenanceGuard:
     def _shown(self, call: _Call) -> Iterable[ShownValue]:
         """The arguments of a call as a person sees them."""
         origins: dict[str, dict[str, None]] = {}
-        for argument, value in values_of(call.tool, call.arguments):
-            origin = self.known.origin(call.tool, argument, value).words
+        for number, (argument, value) in enumerate(values_of(call.tool, call.arguments)):
+            is_few = number < VALUES_FOLLOWED
+            origin = self.known.origin(call.tool, argument, value).words if is_few else UNFOLLOWED
             origins.setdefault(argument.argument, {})[origin] = None
         for name, value in inner_arguments(call.tool, call.arguments).items():
             yield ShownValue(name, value, "; ".join(origins.get(name, {"no value": None})))
 
-    def _keep(self, answer: Leave, calls: Sequence[_Call], rules: Sequence[Rule]) -> None:
+    def _keep(self, answer: Leave, calls: Sequence[_Call], rules: Sequence[Rule | None]) -> None:
         """Keep what the answer allows for longer, in the user's own form if there is one."""
         if answer.holds not in ("session", "always"):
             return
@@ -310,7 +336,7 @@ class ProvenanceGuard:
             except RuleError as error:
                 self._permissions.tell(f"allowed once only: {error}")
                 return
-        for rule in dict.fromkeys(wanted):
+        for rule in filter(None, dict.fromkeys(wanted)):
             new = Permission(rule, server)
             self._permissions.allow(new, for_good=answer.holds == "always")
 
@@ -319,9 +345,8 @@ class ProvenanceGuard:
         if not call.needs_leave:
             return Refused(refusal(call.name, call.doubts))
         always = self.known.policy.approvals == "always"
-        rule = str(self._rule_for(call))
-        short = rule if len(rule) <= RULE_CHARACTERS_OFFERED else f"{call.name}(*)"
-        return Refused(refusal_of_change(call.name, short, WHY_ALL if always else WHY_CHANGES))
+        rule = str(self._rule_for(call) or "")
+        return Refused(refusal_of_change(call.name, rule, WHY_ALL if always else WHY_CHANGES))
 
     def _is_allowed(self, call: _Call) -> bool:
         """Whether a rule allows a call; may look at links on the disk."""
@@ -332,7 +357,7 @@ class ProvenanceGuard:
 
     def _allow(self, rules: Iterable[Rule], call: _Call) -> bool:
         """Whether these rules allow a call, together."""
-        rules = [rule for rule in rules if rule.tool in (call.name, call.tool.name)]
+        rules = [rule for rule in rules if rule.is_for(call.name)]
         has_leave = not call.needs_leave or any(self._covers(rule, call) for rule in rules)
         return has_leave and all(
             any(self._covers_doubt(rule, call, doubt) for rule in rules) for doubt in call.doubts
@@ -358,9 +383,11 @@ class ProvenanceGuard:
         doubts = self._place_doubts(call, in_texts_alone=is_bare)
         if any(rule.pattern(doubt.argument.argument) is None for doubt in doubts):
             return False
-        return not is_bare or all(
-            self.known.origin(call.tool, argument, value).is_users
-            for argument, value in self._plain_values(call)
+        if not is_bare:
+            return True
+        values = [*islice(self._plain_values(call), VALUES_FOLLOWED + 1)]
+        return len(values) <= VALUES_FOLLOWED and all(
+            self.known.origin(call.tool, argument, value).is_users for argument, value in values
         )
 
     def _place_doubts(self, call: _Call, *, in_texts_alone: bool) -> Iterable[Doubt]:
@@ -400,8 +427,11 @@ class ProvenanceGuard:
         whole = inner_arguments(call.tool, call.arguments).get(name)
         return any(self._matches(call, pattern, name, value) for value in (doubt.value, whole))
 
-    def _rule_for(self, call: _Call) -> Rule:
-        """The narrowest rule that allows a call: its values as they are, its texts aside."""
+    def _rule_for(self, call: _Call) -> Rule | None:
+        """The narrowest rule that allows a call: its values as they are, its texts aside.
+
+        None where it would hold a secret, be too long for the eye, or not be read as it is written.
+        """
         values = inner_arguments(call.tool, call.arguments)
         if call.needs_leave:
             plain = {argument.argument for argument, _ in self._plain_values(call)}
@@ -413,7 +443,11 @@ class ProvenanceGuard:
                 else literal(doubt.value)
                 for doubt in call.doubts
             }
-        return Rule(call.name, tuple(patterns.items()) or None)
+        named = {name: values.get(name) for name in patterns}
+        rule = Rule(call.name, tuple(patterns.items()) or None)
+        is_secret = self._permissions.redactor.json(named) != named
+        is_short = len(str(rule)) <= RULE_CHARACTERS_OFFERED
+        return rule if is_short and not is_secret and is_written(rule) else None
 
 
 def guard_of(

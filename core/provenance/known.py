@@ -18,7 +18,7 @@ from core.base.text import lazy_pattern, shorten
 from core.provenance import paths
 from core.provenance.arguments import ArgumentText, texts_of
 from core.provenance.effects import may_change
-from core.provenance.origins import folded, place_in
+from core.provenance.origins import Searched, place_in
 from core.provenance.rules import Around, Rule, plain_addresses
 from core.provenance.urls import (
     Url,
@@ -140,7 +140,7 @@ class Origin:
 
 @frozen
 class _Result:
-    text: str
+    searched: Searched
     source: str
     is_yours: bool
     is_computed: bool
@@ -153,13 +153,15 @@ class Known:
         """Know the configuration."""
         self.policy = policy
         self.is_tainted = False
-        self._words: deque[str] = deque()
-        self._plan = ""
+        # Tuples, for threads go through them while others learn.
+        self._words: tuple[str, ...] = ()
+        self._searched_words = Searched("")
+        self._plan = Searched("")
         self._urls: set[str] = set()
         self._own_urls: set[str] = set()
         self._hosts: set[str] = set()
         self._addresses: set[str] = set()
-        self._results: deque[_Result] = deque()
+        self._results: tuple[_Result, ...] = ()
         self._listed: dict[str, set[str]] = {}
         self._unread = deque(text for texts in policy.texts.values() for text in texts)
         self._reading = threading.Lock()
@@ -177,11 +179,11 @@ class Known:
         other = Known(self.policy)
         with self._reading:
             other.is_tainted = self.is_tainted
-            other._words = self._words.copy()
+            other._words, other._searched_words = self._words, self._searched_words
             other._urls, other._hosts = set(self._urls), set(self._hosts)
             other._own_urls = set(self._own_urls)
             other._addresses = set(self._addresses)
-            other._results = self._results.copy()
+            other._results = self._results
             other._listed = {server: set(names) for server, names in self._listed.items()}
             other._unread = self._unread.copy()
         return other
@@ -194,24 +196,26 @@ class Known:
         for server, names in fork._listed.items():
             self._listed.setdefault(server, set()).update(names)
         known = {id(each) for each in self._results}
-        self._results.extend(each for each in fork._results if id(each) not in known)
-        self._drop_oldest_results()
+        new = (each for each in fork._results if id(each) not in known)
+        self._results = _newest((*self._results, *new), QUOTED_CHARACTERS_MAX)
 
     @property
     def words(self) -> str:
         """All that the user has said in this session."""
-        return "\n".join(self._words)
+        return self._searched_words.text
 
     def begin_run(self) -> None:
         """Forget what only counts within a run: the plan."""
-        self._plan = ""
+        self._plan = Searched("")
 
     def user_said(self, text: str) -> None:
         """Trust what stands in a text of the user."""
         if text in self._words:
             return
-        self._words.append(text[-WORDS_CHARACTERS_MAX:])
-        _drop_oldest(self._words, WORDS_CHARACTERS_MAX)
+        words = *self._words, text[-WORDS_CHARACTERS_MAX:]
+        while len(words) > 1 and sum(map(len, words)) > WORDS_CHARACTERS_MAX:
+            words = words[1:]
+        self._words, self._searched_words = words, Searched("\n".join(words))
         self._unread.append(text[-WORDS_CHARACTERS_MAX:])
 
     def given(self, text: str) -> None:
@@ -245,7 +249,7 @@ class Known:
         What an earlier plan might do, this one may not for that.
         """
         written = "" if self.is_tainted else source[:WORDS_CHARACTERS_MAX]
-        self._plan = "\n".join((written, *_texts_written(written)))
+        self._plan = Searched("\n".join((written, *_texts_written(written))))
 
     def is_url_known(self, url: Url) -> bool:
         """Whether a URL is, its fragment aside; of a host that the user named, the root is too."""
@@ -261,12 +265,12 @@ class Known:
     def is_address_known(self, key: str, written: str) -> bool:
         """Whether an e-mail address is trusted."""
         self._read_trusted()
-        return key in self._addresses or written in self._plan
+        return key in self._addresses or written in self._plan.text
 
     def is_path_known(self, path: str, server: str) -> bool:
         """Whether a path, in its normal form, may be given to a tool of the server."""
         policy = self.policy
-        if any(paths.is_named(path, text, policy.home) for text in (*self._words, self._plan)):
+        if any(paths.is_named(path, text, policy.home) for text in (*self._words, self._plan.text)):
             return True
         configured = policy.texts.get(server, ())
         if "/" in configured or any(paths.is_named(path, t, policy.home) for t in configured):
@@ -279,7 +283,7 @@ class Known:
 
     def quotes(self, text: str) -> bool:
         """Whether a text stands word for word in a result."""
-        return any(text in result.text for result in self._results)
+        return any(text in result.searched.text for result in self._results)
 
     def learn(self, tool: ToolSpec, arguments: JsonObject, value: Json) -> "Learnt":
         """What a result adds; takes long for long ones, and changes nothing yet."""
@@ -308,40 +312,35 @@ class Known:
     def _keep_result(
         self, text: str, source: str, *, is_yours: bool = False, is_computed: bool = False
     ) -> None:
-        self._results.append(_Result(text[:QUOTED_CHARACTERS_MAX], source, is_yours, is_computed))
-        self._drop_oldest_results()
-
-    def _drop_oldest_results(self) -> None:
-        while len(self._results) > 1 and (
-            sum(len(each.text) for each in self._results) > QUOTED_CHARACTERS_MAX
-        ):
-            self._results.popleft()
+        new = _Result(Searched(text[:QUOTED_CHARACTERS_MAX]), source, is_yours, is_computed)
+        self._results = _newest((*self._results, new), QUOTED_CHARACTERS_MAX)
 
     def origin(self, tool: ToolSpec, argument: ArgumentText, value: Json) -> Origin:
         """Where a value of a call comes from, by matching; may take long for long texts."""
-        if value in (None, "") or value == _default(tool, argument):
+        if value in (None, ""):
             return Origin(ORIGINS["none"], is_users=True)
+        default = _default(tool, argument)
+        if type(value) is type(default) and value == default:
+            return Origin(ORIGINS["default"], is_users=True)
         if self._is_users(tool, argument, value):
             return Origin(ORIGINS["words"], is_users=True)
         configured = (*self.policy.texts.get(tool.server, ()), *self.policy.folders)
-        if any(place_in(value, folded(text)) is not None for text in configured):
+        if any(place_in(value, text) is not None for text in configured):
             return Origin(ORIGINS["profile"], is_users=True)
-        if self._plan and place_in(value, folded(self._plan)) is not None:
+        if self._plan.place(value) is not None:
             return Origin(ORIGINS["plan"], is_users=True)
         for result in reversed(self._results):
-            text = folded(result.text)
-            if (at := place_in(value, text)) is None:
+            if (at := result.searched.place(value)) is None:
                 continue
             if result.is_computed:
                 return Origin(f"{ORIGINS['computed']} ({result.source})", is_users=False)
-            line = text.count("\n", 0, at) + 1
+            line = result.searched.line(at)
             return Origin(f"line {line:,} of {result.source}", is_users=result.is_yours)
         return Origin(ORIGINS["unknown"], is_users=False)
 
     def _is_users(self, tool: ToolSpec, argument: ArgumentText, value: Json) -> bool:
         """Whether a value stands in the user's words, in whatever form."""
-        words = folded(self.words)
-        if place_in(value, words) is not None:
+        if self._searched_words.place(value) is not None:
             return True
         if not isinstance(value, str):
             return False
@@ -351,7 +350,7 @@ class Known:
         if addresses := plain_addresses(value):
             return self._addresses.issuperset(addresses)
         return (argument.is_path or argument.is_place) and any(
-            place_in(form, words) is not None or self._is_joined(form)
+            self._searched_words.place(form) is not None or self._is_joined(form)
             for form in paths.forms(value, self.policy.home, self.policy.around(tool).folder)
         )
 
@@ -459,6 +458,11 @@ def _pages(tool: ToolSpec, arguments: JsonObject) -> list[str]:
     return found[:PAGES_OF_CALL_MAX]
 
 
-def _drop_oldest(texts: deque[str], characters: int) -> None:
-    while len(texts) > 1 and sum(map(len, texts)) > characters:
-        texts.popleft()
+def _newest(results: tuple[_Result, ...], characters: int) -> tuple[_Result, ...]:
+    """As many of the newest, at least one, as have no more characters together."""
+    left = characters
+    for number, result in enumerate(reversed(results)):
+        left -= len(result.searched.text)
+        if left < 0 and number:
+            return results[-number:]
+    return results

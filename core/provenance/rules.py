@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from core.base.frozen import frozen
-from core.base.text import lazy_pattern
+from core.base.text import has_hidden, lazy_pattern
 from core.provenance import paths
 from core.provenance.arguments import ArgumentText
 from core.provenance.urls import address_key, host_key, parse_url
@@ -82,6 +82,14 @@ class Rule:
         """Whether it allows any call of the tool."""
         return self.patterns == ()
 
+    def is_for(self, tool: str) -> bool:
+        """Whether it is for a tool, which is named as `server.tool`.
+
+        A name with a dot names the server too: no other may offer a tool that is called so.
+        """
+        is_bare = "." not in self.tool
+        return tool == self.tool or (is_bare and tool.partition(".")[2] == self.tool)
+
     def pattern(self, argument: str) -> str | None:
         """The pattern for an argument; None where the rule does not name it."""
         return next((p for name, p in self.patterns or () if name == argument), None)
@@ -117,6 +125,15 @@ def read_rule(text: str) -> Rule:
     return Rule(tool, patterns)
 
 
+def is_written(rule: Rule) -> bool:
+    """Whether a rule is read as what it is; not where the name of an argument is an odd one."""
+    odd = {ANYTHING, "#"} & {name for name, _ in rule.patterns or ()}
+    try:
+        return not odd and read_rule(str(rule)) == rule
+    except RuleError:
+        return False
+
+
 def _patterns(inner: str, rule: str) -> Iterator[tuple[str, str]]:
     at = 0
     while at < len(inner) or at == 0:
@@ -147,12 +164,10 @@ def _pattern(inner: str, at: int, rule: str) -> tuple[str, int]:
 
 
 def _quoted(pattern: str) -> str:
-    is_plain = pattern and pattern == pattern.strip() and pattern.isprintable()
-    return (
-        pattern
-        if is_plain and not {*pattern} & {*',"'}
-        else json.dumps(pattern, ensure_ascii=False)
-    )
+    is_seen = pattern.isprintable() and not has_hidden(pattern)
+    if is_seen and pattern and pattern == pattern.strip() and not {*pattern} & {*',"'}:
+        return pattern
+    return json.dumps(pattern, ensure_ascii=not is_seen)
 
 
 def literal(value: Json) -> str:

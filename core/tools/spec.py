@@ -69,6 +69,22 @@ class ToolSpec:
         return self.alias or as_identifier(self.name)
 
     @cached_property
+    def property_names(self) -> frozenset[str]:
+        """Every name that the schema of the arguments gives to something, at whatever depth."""
+        found: set[str] = set()
+        waiting: list[Json] = [self.input_schema]
+        while waiting:
+            match waiting.pop():
+                case dict() as schema:
+                    found.update(as_object(schema.get("properties")))
+                    waiting += schema.values()
+                case list() as schemas:
+                    waiting += schemas
+                case _:
+                    pass
+        return frozenset(found)
+
+    @cached_property
     def wrapper(self) -> str | None:
         """Name of the single object argument that wraps all others (`input`), if there is one.
 

@@ -14,6 +14,7 @@ from core.base.files import folder_locked, read_regular, write_atomically
 from core.base.memory.exchanges import dated_exchanges
 from core.base.text import one_line
 from core.errors import ExitCode, UsageError, storing
+from core.provenance.rules import read_rule
 from core.team.graph import Subtask
 from core.tools.json_schema import as_object
 from core.turn import MemoryItem
@@ -226,7 +227,7 @@ def _confirmed(what: str, rules: Sequence[str], around: Surroundings) -> bool:
     """Whether somebody who is there agrees to rules that they are shown."""
     if around.stderr is None:
         return False
-    shown = "".join(f"  {printable(one_line(rule))}\n" for rule in rules)
+    shown = "".join(f"  {printable(one_line(str(read_rule(rule))))}\n" for rule in rules)
     write(f"{what}, without asking:\n{shown}", around.stderr)
     if not (sys.stdin.isatty() and around.stderr.isatty()):
         write(

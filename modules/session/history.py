@@ -119,8 +119,8 @@ def leave_kept(
         tool = question.tool
         told: JsonObject = {"tool": tool, "holds": answer.holds}
         if answer.holds != "no":
-            rules = question.rules if not answer.rule else (answer.rule,)
-            told[RULES] = [redactor.text(rule) for rule in rules]
+            rules = _rules_of(question, answer)
+            told[RULES] = [rule for rule in rules if redactor.text(rule) == rule]
         for name, text in said.items():
             told[name] = one_line(redactor.text(text), LEAVE_CHARACTERS_MAX)
         if answer.only is not None:
@@ -136,6 +136,18 @@ def leave_kept(
         return answer
 
     return asking
+
+
+def _rules_of(question: LeaveQuestion, answer: Leave) -> Sequence[str]:
+    """The rules that cover the calls that a yes is for, and no others."""
+    if answer.rule:
+        return (answer.rule,)
+    rules = question.rules
+    if answer.only is None or len(rules) == 1:
+        return rules
+    if len(rules) < len(question.calls):
+        return ()  # which belongs to which call, nobody knows
+    return [rule for number, rule in enumerate(rules) if number in answer.only]
 
 
 def usage_item(used: Mapping[str, Usage], now: float) -> MemoryItem:

@@ -546,8 +546,14 @@ class TeamRun(InterruptibleRun):
         )
 
     def _said(self, part: Part) -> tuple[str, ...]:
-        """The user's words in a part; what is wanted now stands at their end."""
-        words = (*self._whole.said, part.asked) if part.is_said else self._whole.said
+        """The user's words in a part; what is wanted now stands at their end.
+
+        What others gave is none of them: a number of theirs stands in what the part is asked.
+        """
+        words, subtask = tuple(self._whole.said), part.subtask
+        if part.is_said and subtask is not None:
+            told = subtask.description, subtask.expected, subtask.default or ""
+            words = (*words, "\n".join(filter(None, told)))
         return (*words[:-1], part.answer, *words[-1:]) if part.answer else words
 
     def _one_by_one(

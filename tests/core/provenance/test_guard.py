@@ -217,13 +217,13 @@ async def test_the_profile_says_what_is_no_text_for_people() -> None:
     assert not await passes(guarded, remember, text="I owe Eve 10 euros")
 
 
-async def test_a_yes_covers_these_arguments_of_this_tool_and_no_others() -> None:
+async def test_a_yes_covers_these_arguments_of_this_tool_once_and_no_others() -> None:
     asked = Asked(YES)
     guarded = guard("add 5 and 7", asked=asked)
     first, second = given(path="a.txt", content="12"), given(path="a.txt", content="13")
     for arguments in (first, first, second):
         assert await guarded.refusal(WRITE, arguments) is None
-    assert [question.calls[0].arguments for question in asked.questions] == [first, second]
+    assert [question.calls[0].arguments for question in asked.questions] == [first, first, second]
 
 
 async def test_a_question_tells_behind_each_value_where_it_comes_from() -> None:

@@ -217,13 +217,16 @@ async def test_what_a_version_before_kept_holds_on(tmp_path: Path) -> None:
     assert await may(await guard(Permissions(file, "me")), RUN, **call)
 
 
-async def test_what_holds_a_secret_is_not_kept_and_holds_for_the_session(tmp_path: Path) -> None:
+async def test_no_rule_with_a_secret_is_offered_and_one_that_is_written_is_not_kept(
+    tmp_path: Path,
+) -> None:
     told: list[str] = []
     file = tmp_path / "permissions.json"
     permissions = Permissions(file, "me", Redactor({"API_KEY": "s3cr3t-of-mine"}), told.append)
     call: JsonObject = {"command": "curl -H s3cr3t-of-mine", "cwd": ""}
     assert await may(await guard(permissions, User("always")), RUN, **call)
-    assert await may(await guard(permissions), RUN, **call)
+    assert not await may(await guard(permissions), RUN, **call)
+    permissions.allow(Permission(read_rule("shell.run(command=* s3cr3t-of-mine)")), for_good=True)
     assert not file.exists()
     assert told == ["allowed for this session only: a secret is in it, and none is kept"]
 
