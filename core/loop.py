@@ -45,6 +45,7 @@ from core.run.answer import (
 )
 from core.run.calls import RunCalls
 from core.run.execution import current_ids, note_intent
+from core.run.grounding import is_grounded
 from core.run.observation import (
     QUESTION_CHARACTERS,
     calls_told,
@@ -137,11 +138,29 @@ class AgentLoop(InterruptibleRun):
             durations={**run.seconds, "total": self._clock() - started},
             budget=run.budget,
             verdict="blocked" if status == "no_answer" and gave_up else None,
+            grounded=self._is_grounded(run, text) if status == "done" else None,
         )
         context.final_answer = outcome.result
         if outcome.answer is not None:
             await emit(Answered(outcome.answer))
         await emit(RunFinished(outcome))
+
+    def _is_grounded(self, run: Run, answer: str) -> bool:
+        """Whether the answer rests on more than what a language model knows by heart."""
+        context = self._context
+        if not context.model.traits.reads_text or context.images:
+            return True
+        plan = run.steps[-1].plan.source if run.steps else ""
+        if any(text.grounded for text in context.texts) or any(
+            name in plan for name in context.readable
+        ):
+            return True
+        texts = [*context.remembered]
+        for earlier in reversed(context.history):
+            texts.append(earlier.request)
+            if earlier.answer is not None and earlier.grounded:
+                texts.append(earlier.answer)
+        return is_grounded(run.steps, answer, run.request, texts)
 
     async def _bounded_by_the_world(self, run: Run, emit: Emit) -> tuple[RunStatus, str]:
         """The steps, with outage and interruption turned into a status."""

@@ -75,12 +75,14 @@ class PerceptionResult(BaseModel):
 class TextInput:
     """A text that goes with a request; a plan has it as a variable of that name.
 
-    `source` is what the user calls it, where that is no name for a variable: a path.
+    `source` is what the user calls it, where that is no name for a variable: a path. `grounded` is
+    false of a result of another part that rests on nothing (see `RunOutcome`).
     """
 
     name: str
     text: str = field(repr=False)
     source: str = ""
+    grounded: bool = True
 
     @property
     def lines(self) -> int:
@@ -99,11 +101,13 @@ class Exchange:
     """One earlier request of the session and its answer; None if it got none.
 
     `calls` are those of its calls that succeeded, as a plan would write them: `factorial(a=6)`.
+    `grounded` is false where the answer rests on nothing (see `RunOutcome`).
     """
 
     request: str
     answer: str | None
     calls: tuple[str, ...] = ()
+    grounded: bool = True
 
 
 @frozen
@@ -353,7 +357,9 @@ class RunOutcome:
     is the last judgement, None where nobody judged: "done" is only what is judged as "satisfied" or
     not at all. `graph` is how its subtasks ended, where it
     was answered in parts. `budget` is the one that ended the run, if it was that. `trace_id` is
-    that of its execution context; empty where it had none.
+    that of its execution context; empty where it had none. `grounded` is false of an answer that
+    is from the model's own knowledge: no call succeeded, nothing came with the request, nothing was
+    computed or found before (`core.run.grounding`). It is None where there is no answer.
     """
 
     status: RunStatus
@@ -368,6 +374,7 @@ class RunOutcome:
     budget: SpentBudget | None = None
     trace_id: str = field(default="", compare=False)
     verdict: Verdict | None = None
+    grounded: bool | None = None
 
     @property
     def result(self) -> str:
@@ -390,6 +397,9 @@ MemoryItemType: TypeAlias = Literal["run_metadata", "tool_call", "tool_output", 
 
 SANDBOX_STEP = "solve_sandbox"
 """Under this name a whole plan is recorded as if it were a tool; it is none."""
+
+OWN_KNOWLEDGE = "from the model's own knowledge, nothing was looked up"
+"""What is told of an answer that is not grounded."""
 
 USAGE = "usage"
 """Key of a run's last item under which its use of models stands, by their names."""

@@ -400,7 +400,7 @@ class Conversation:
             await asyncio.to_thread(count_files, self.document_folders),
             self._has_commands,
         )
-        return RunOutcome("done", answer=help_page(here), message="")
+        return RunOutcome("done", answer=help_page(here), message="", grounded=True)
 
     async def _prepare(self, asked: _Asked) -> "_Prepared":
         """What a run works with: the session as it is on the disk, and the tools."""
@@ -459,6 +459,7 @@ class Conversation:
             texts=texts,
             provenance=provenance,
             readable=guided.variables,
+            remembered=() if remember is None else remember.lasting,
         )
         if graph is not None:
             await self._team.check(context, graph)

@@ -210,7 +210,13 @@ def _messages(items: list[MemoryItem], redactor: Redactor) -> Iterator[Message]:
         asked = redactor.text(each.request)
         yield Message(role="user", content=asked, at=at, undone=undone)
         if each.answer is not None:
-            yield Message(role="assistant", content=each.answer, at=at, undone=undone)
+            yield Message(
+                role="assistant",
+                content=each.answer,
+                at=at,
+                undone=undone,
+                grounded=each.grounded,
+            )
 
 
 def _tell_nobody(stage: str, text: str) -> None:
