@@ -208,7 +208,7 @@ def _messages(items: list[MemoryItem], redactor: Redactor) -> Iterator[Message]:
     for each in dated_exchanges(items, with_undone=True):
         at, undone = each.asked_at, each.undone
         asked = redactor.text(each.request)
-        yield Message(role="user", content=asked, at=at, undone=undone)
+        yield Message(role="user", content=asked, at=at, undone=undone, grounded=True)
         if each.answer is not None:
             yield Message(
                 role="assistant",

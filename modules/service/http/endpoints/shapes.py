@@ -207,7 +207,7 @@ class Message(TypedDict):
     content: str
     at: Time
     undone: bool
-    grounded: bool = True
+    grounded: bool
 
 
 class History(TypedDict):
