@@ -1,5 +1,6 @@
 """Cortex-R at the terminal: arguments in, exit code out."""
 
+import gc
 import os
 import sys
 
@@ -47,9 +48,6 @@ def main() -> "NoReturn":
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
         signal.signal(signal.SIGINT, _end_at_interrupt)
-    import gc
-    from contextlib import suppress
-
     _open_standard_streams()
     # Collecting while a thousand modules are imported finds nothing and costs a tenth. Whoever
     # has imported them enables it.
@@ -64,8 +62,10 @@ def main() -> "NoReturn":
         code = INTERRUPTED
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # another Ctrl-C would only show a traceback
     sys.stdout.flush()
-    with suppress(OSError):  # nobody listens to the complaints
+    try:
         sys.stderr.flush()
+    except OSError:  # nobody listens to the complaints
+        os._exit(code)
     os._exit(code)
 
 

@@ -189,8 +189,10 @@ class Run:
         tool_records: how tools did over sessions; None until a plan has failed.
         questions: how often plans have asked the user back.
         is_unanswered: whether one of these questions got no answer.
+        has_words: whether a reply of this step was an answer in words, without a plan.
         retrying: what is yet to be told of a further plan.
         budget: the one that ended it, if it was that.
+        unfinished: what the model had written of its answer when it was interrupted.
         seconds: wall time by phase.
     """
 
@@ -209,8 +211,10 @@ class Run:
     tool_records: Mapping[str, ToolRecord] | None = None
     questions: int = 0
     is_unanswered: bool = False
+    has_words: bool = False
     retrying: Retrying | None = None
     budget: SpentBudget | None = None
+    unfinished: str = ""
     seconds: dict[str, float] = field(
         default_factory=lambda: {"perception": 0.0, "decision": 0.0, "action": 0.0}
     )
@@ -223,5 +227,6 @@ class Run:
     def begin_step(self) -> None:
         """Go on to the next step, with all its lifelines."""
         self.number += 1
+        self.has_words = False
         self.lifelines = self.lifelines_a_step
         self.failed = []

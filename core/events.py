@@ -112,12 +112,20 @@ class ModelRetried:
 
 @frozen
 class ModelFailed:
-    """A request is not sent to this model again; another may be asked in its place."""
+    """A request is not sent to this model again; another may be asked in its place.
+
+    `is_cut`: it was ended while the model was at work. Then `seconds` is how long that took,
+    `reply` what had been written, and `answer` what of it can be read as an answer.
+    """
 
     model: str
     purpose: ModelPurpose
     reason: str
     span_id: str = field(default="", compare=False)
+    is_cut: bool = False
+    seconds: float = 0.0
+    reply: str = field(default="", repr=False, compare=False)
+    answer: str = field(default="", repr=False, compare=False)
 
 
 @frozen

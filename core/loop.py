@@ -19,7 +19,9 @@ from core.events import (
     Answered,
     Clarified,
     Emit,
+    Event,
     InterruptibleRun,
+    ModelFailed,
     Notice,
     Observed,
     Perceived,
@@ -35,8 +37,10 @@ from core.provenance.borders import Borders
 from core.provenance.guard import guard_of
 from core.run.answer import (
     INTERRUPTED,
+    WITHOUT_PLAN,
     after_budget,
     after_failed_step,
+    after_interruption,
     after_last_step,
     after_no_answer,
     after_person_said_no,
@@ -125,7 +129,16 @@ class AgentLoop(InterruptibleRun):
         strategy = context.agent_profile.strategy
         run = Run(context.user_input, strategy.max_steps, strategy.max_lifelines_per_step)
         used, used_by = context.model.usage, dict(context.model.usage_by_model)
-        with context.model.telling(emit):
+
+        async def tell(event: Event) -> None:
+            match event:
+                case ModelFailed(purpose="decision", is_cut=True, answer=answer):
+                    run.unfinished = answer
+                case _:
+                    pass
+            await emit(event)
+
+        with context.model.telling(tell):
             status, text = await self._bounded_by_the_world(run, emit)
         gave_up = bool(run.steps) and isinstance(run.steps[-1].result, Unanswered)
         outcome = RunOutcome(
@@ -181,7 +194,7 @@ class AgentLoop(InterruptibleRun):
             if not self._interrupted or self._task is None:
                 raise
             self._task.uncancel()
-            return "interrupted", INTERRUPTED
+            return "interrupted", after_interruption(run.unfinished)
         finally:
             self._task = None
 
@@ -234,7 +247,7 @@ class AgentLoop(InterruptibleRun):
                 return tried.result
             if (reading := await self._text_to_read(run, tried.result, emit)) is not None:
                 return reading
-            if run.lifelines == 0:
+            if run.lifelines == 0 or _says_the_same(run, tried):
                 return tried.result
             await self._expect_another_plan(run, tried.plan, tried.result, emit)
 
@@ -248,8 +261,10 @@ class AgentLoop(InterruptibleRun):
         match decision.reply:
             case Declined() as declined:
                 return declined
-            case NoPlan(text, failure):
-                plan, result = Plan(text), PlanFailed(failure)
+            case NoPlan(text) as reply:
+                plan, result = Plan(text), await self._without_plan(run, reply, emit)
+                if isinstance(result, Declined):
+                    return result
             case Plan() as plan:
                 await self._tell_plan(run, plan, decision.prompt_path, emit)
                 result, repairs = await self._act(run, plan, decision.tools, emit)
@@ -289,6 +304,20 @@ class AgentLoop(InterruptibleRun):
 
     def _calls_of(self, run: Run, result: ActionResult) -> Iterator[ToolCall]:
         return chain(*(step.result.calls for step in run.steps), result.calls)
+
+    async def _without_plan(
+        self, run: Run, reply: NoPlan, emit: Emit
+    ) -> PlanFailed | FinalAnswer | Declined:
+        """What a reply without a plan comes to: the second one in words is the answer."""
+        if reply.answer is None or not run.has_words:
+            run.has_words = run.has_words or reply.answer is not None
+            if reply.failure.advice:
+                told = f"{reply.failure.message}; {reply.failure.advice}"
+                await emit(Notice("loop", told))
+            return PlanFailed(reply.failure)
+        if reply.declines:
+            return Declined(f"The model declined: {reply.answer}")
+        return FinalAnswer(reply.answer)
 
     async def _tell_plan(self, run: Run, plan: Plan, prompt_path: str, emit: Emit) -> None:
         await self._tell_retry(run, emit)
@@ -488,3 +517,10 @@ class AgentLoop(InterruptibleRun):
             yield
         finally:
             run.seconds[phase] += self._clock() - started
+
+
+def _says_the_same(run: Run, tried: Step) -> bool:
+    """Whether a reply without a plan is one that came before in this step, word for word."""
+    if not (isinstance(tried.result, PlanFailed) and tried.result.failure.kind in WITHOUT_PLAN):
+        return False
+    return any(tried.plan.source.strip() == one.plan.source.strip() for one in run.failed)

@@ -208,7 +208,8 @@ class ModelReply:
     """A model's whole reply.
 
     `declined` marks a text that says why there is no plan (`finish` "refused"); `truncated` one
-    that was cut off at the limit of output tokens. `model` is the name of the one that answered.
+    that was cut off at the limit of output tokens, and `limit` says to a person which limit that
+    was. `model` is the name of the one that answered.
     """
 
     text: str
@@ -218,6 +219,7 @@ class ModelReply:
     tool_calls: tuple[NativeToolCall, ...] = ()
     truncated: bool = False
     model: str = ""
+    limit: str = ""
 
 
 @frozen

@@ -16,6 +16,9 @@ from core.errors import ExitCode, SpentBudget
 from core.team.graph import GraphOutcome
 from core.values import Json, JsonObject
 
+NO_PLAN_ANSWER = "Could not generate valid solve()"
+"""What a run says when the model never wrote a plan, in the mission's own words."""
+
 FINAL_ANSWER = "FINAL_ANSWER:"
 """Prefix of a plan's return value that ends the run."""
 
@@ -49,6 +52,7 @@ FailureKind: TypeAlias = Literal[
     "error",  # the plan raised
     "crash",  # the sandbox worker died
     "no_plan",  # the model's reply held no solve()
+    "cut",  # the model's reply was cut off at the limit of its length, and nothing of it was run
     "repeated",  # the same plan failed before and was not run again
     "answer",  # the answer is not in the form that the request demands
     "misquoted",  # it answers from words that are not in the text that it was given to read
@@ -178,13 +182,15 @@ class ToolCall:
 class PlanFailure:
     """Why a plan gave no result: for the retry prompt and for the user.
 
-    `line` is 1-based in the plan's source, with `line_text` that line's text.
+    `line` is 1-based in the plan's source, with `line_text` that line's text. `advice` is for the
+    person alone: what to set, where no other plan would help.
     """
 
     kind: FailureKind
     message: str
     line: int | None = None
     line_text: str | None = None
+    advice: str = ""
 
     def __str__(self) -> str:
         """One line: the message, and the offending line where it is known."""
@@ -194,10 +200,16 @@ class PlanFailure:
 
 @frozen
 class NoPlan:
-    """A model reply that held no `solve()`; `text` is the reply."""
+    """A model reply that held no `solve()`; `text` is the reply.
+
+    `answer` is what a reply in words alone says, which counts if the model says no plan a second
+    time; `declines` marks one that only says that the model won't.
+    """
 
     text: str
     failure: PlanFailure
+    answer: str | None = None
+    declines: bool = False
 
 
 @frozen
@@ -289,6 +301,7 @@ class Usage:
     `input_tokens` counts all that was read, `cached_tokens` those of them that the provider had
     in a cache; `output_tokens` counts all that was written, thinking included, as it is billed.
     `cost` is in US dollars, of the calls whose price is known; `unpriced_calls` are the others.
+    `estimated_calls` are those whose service told no tokens: what they took is estimated.
     """
 
     model_calls: int = 0
@@ -297,6 +310,7 @@ class Usage:
     cached_tokens: int = 0
     cost: float = 0.0
     unpriced_calls: int = 0
+    estimated_calls: int = 0
 
     @property
     def tokens(self) -> int:
@@ -312,6 +326,7 @@ class Usage:
             self.cached_tokens + other.cached_tokens,
             self.cost + other.cost,
             self.unpriced_calls + other.unpriced_calls,
+            self.estimated_calls + other.estimated_calls,
         )
 
     def __sub__(self, earlier: "Usage") -> "Usage":
@@ -323,6 +338,7 @@ class Usage:
             self.cached_tokens - earlier.cached_tokens,
             self.cost - earlier.cost,
             self.unpriced_calls - earlier.unpriced_calls,
+            self.estimated_calls - earlier.estimated_calls,
         )
 
 
@@ -378,8 +394,11 @@ class RunOutcome:
 
     @property
     def result(self) -> str:
-        """The outcome in the mission's form: `FINAL_ANSWER: …`."""
-        return f"{FINAL_ANSWER} {self.answer if self.answer is not None else f'[{self.message}]'}"
+        """The outcome in the mission's form: `FINAL_ANSWER: …`; a person reads `message`."""
+        if self.answer is not None:
+            return f"{FINAL_ANSWER} {self.answer}"
+        never_planned = self.message.startswith(NO_PLAN_ANSWER)
+        return f"{FINAL_ANSWER} [{NO_PLAN_ANSWER if never_planned else self.message}]"
 
     @property
     def exit_code(self) -> ExitCode:

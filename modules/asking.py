@@ -157,7 +157,7 @@ class Asker:
         told: list[Json] = [{v.name: v.value for v in call.values} for call in question.calls]
         if len(json_start(told, DETAIL_CHARACTERS_MAX + 1)) > DETAIL_CHARACTERS_MAX:
             return None
-        by = "the rule" if question.rules else "a rule that you write"
+        by = "the rules" if question.rules[1:] else "the rule" if question.rules else "your rule"
         options = {
             "once": "yes, once",
             "session": f"yes, in this conversation, by {by}",

@@ -32,6 +32,9 @@ RETRY_TEMPERATURES = (0.0, 0.3, 0.6, 0.8)
 """Of a step's first plan and its retries, the last for all further ones: at 0, a model writes the
 same plan again, whatever it is told."""
 
+REPEATED_TEMPERATURE = 1.0
+"""After a plan that was the same as one before."""
+
 
 FAILED_PLAN_CHARACTERS = 1_000
 """How much of a failed plan a prompt repeats that has to be shorter."""
@@ -173,6 +176,7 @@ class PlanWriter:
             past = Past(newest_within(inputs.history, room))
         inputs, profile = within_context(context_tokens, inputs, self.profile)
         prompt = decision_prompt(inputs, prompt_path, profile, note, past, self.guided.section)
+        repeats = bool(inputs.failed) and inputs.failed[-1].failure.kind == "repeated"
         retry = min(len(inputs.failed), len(RETRY_TEMPERATURES) - 1)
         return ModelRequest(
             "decision",
@@ -180,7 +184,7 @@ class PlanWriter:
             inputs,
             prefix_characters=prompt.prefix_characters,
             images=inputs.images if sees else (),
-            temperature=RETRY_TEMPERATURES[retry],
+            temperature=REPEATED_TEMPERATURE if repeats else RETRY_TEMPERATURES[retry],
             prefer_strongest=inputs.last_try,
         )
 

@@ -119,7 +119,9 @@ def test_nothing_imports_the_entry_point_or_the_composition_root() -> None:
 
 def test_only_the_terminal_imports_terminal_libraries() -> None:
     for path in SOURCES:
-        if "terminal" not in path.parts and path.name != "images.py":  # it parses answers, shows none
+        if (
+            "terminal" not in path.parts and path.name != "images.py"
+        ):  # it parses answers, shows none
             roots = {name.partition(".")[0] for name in imported_modules(path)}
             assert not roots & TERMINAL_LIBRARIES, path
 

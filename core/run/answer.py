@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Final
 
 from core.base.json_text import json_start
-from core.base.text import counted, lazy_pattern, sentence
-from core.turn import PlanFailed, PlanFailure, Step, ToolCall
+from core.base.text import counted, lazy_pattern, sentence, shorten
+from core.turn import NO_PLAN_ANSWER, PlanFailed, PlanFailure, Step, ToolCall
 from core.values import Json
 
 PARTIAL_RESULT_CHARACTERS = 500
@@ -15,11 +16,22 @@ PARTIAL_RESULT_CHARACTERS = 500
 NOT_DONE_CHARACTERS = 500
 """How much is told of the arguments of a call that a person did not allow."""
 
-NO_PLAN_ANSWER = "Could not generate valid solve()"
-"""What a run says when the model never wrote a plan, in the mission's own words."""
+QUOTED_CHARACTERS = 1_000
+"""How much of the model's last reply is quoted when a run has no answer."""
+
+WITHOUT_PLAN: Final = ("no_plan", "cut")
+"""The failures of replies that held no plan, which are quoted."""
 
 INTERRUPTED = "interrupted before there was an answer"
 """What a run says that was stopped."""
+
+UNFINISHED = "unfinished, as far as it was written:"
+"""Stands before what a model had written of an answer."""
+
+
+def after_interruption(unfinished: str) -> str:
+    """A person has stopped the run; `unfinished` is what the model had written of the answer."""
+    return f"{INTERRUPTED}; {UNFINISHED}\n\n{unfinished}" if unfinished else INTERRUPTED
 
 
 def after_failed_step(steps: Sequence[Step], failure: PlanFailure) -> str:
@@ -27,8 +39,12 @@ def after_failed_step(steps: Sequence[Step], failure: PlanFailure) -> str:
 
     One that was not run again is told with the failure that it had before.
     """
-    if failure.kind == "no_plan":
-        return NO_PLAN_ANSWER
+    if failure.kind in WITHOUT_PLAN:
+        why = "" if failure.kind == "no_plan" else f"; {failure.message}"
+        advice = f" ({failure.advice})." if failure.advice else "."
+        plans = counted(steps[-1].attempt, "time")
+        told = f"{NO_PLAN_ANSWER}: the model was asked {plans} and wrote no plan{why}{advice}"
+        return f"{told}{_partial(steps)}{_quoted(steps)}"
     last = steps[-1]
     same = (s.result for s in steps if s.number == last.number and s.plan.is_same_as(last.plan))
     if isinstance(first := next(same, last.result), PlanFailed):
@@ -36,7 +52,7 @@ def after_failed_step(steps: Sequence[Step], failure: PlanFailure) -> str:
     plans, why = counted(last.attempt, "plan"), str(failure)
     return (
         f"No answer: {plans} for step {last.number} failed, the last so: {sentence(why)}"
-        f"{_refused(steps, why)}{_partial(steps)}"
+        f"{_refused(steps, why)}{_partial(steps)}{_quoted(steps)}"
     )
 
 
@@ -44,7 +60,7 @@ def after_last_step(steps: Sequence[Step], max_steps: int) -> str:
     """The steps are spent, and the last one wanted another."""
     return (
         f"No answer within {counted(max_steps, 'step')}: the last one still asked for further "
-        f"processing.{_refused(steps)}{_partial(steps)}"
+        f"processing.{_refused(steps)}{_partial(steps)}{_quoted(steps)}"
     )
 
 
@@ -68,7 +84,7 @@ def after_person_said_no(calls: Iterable[ToolCall], forbidden: ToolCall) -> str:
 
 def after_budget(steps: Sequence[Step], why: str) -> str:
     """The run may use no more of the model."""
-    return f"No answer: {sentence(why)}{_partial(steps)}"
+    return f"No answer: {sentence(why)}{_partial(steps)}{_quoted(steps)}"
 
 
 def _refused(steps: Sequence[Step], told: str = "") -> str:
@@ -78,6 +94,16 @@ def _refused(steps: Sequence[Step], told: str = "") -> str:
             if call.refused:
                 reason = str(call.result)
                 return "" if reason in told else f" Refused: {sentence(reason)}"
+    return ""
+
+
+def _quoted(steps: Sequence[Step]) -> str:
+    """The newest reply that held no plan, word for word, so that none is lost."""
+    for step in reversed(steps):
+        result = step.result
+        if isinstance(result, PlanFailed) and result.failure.kind in WITHOUT_PLAN:
+            reply = shorten(step.plan.source.strip(), QUOTED_CHARACTERS)
+            return f"\nThe model's last reply without a plan:\n{reply}" if reply else ""
     return ""
 
 

@@ -150,9 +150,9 @@ _PROMPT_OPTIONS = ("-p", "--prompt")
 class Arguments(Options):
     """A request's command line; `request` is None for the interactive prompt, "-" for stdin.
 
-    `approve` names tools that may be called though the request does not ask for them, and
-    `chosen_tools` those that may be called at all; None for any. `stdin` is whether it goes with a
-    request. `json` says that `output` is JSON of either kind.
+    `approve` are rules for calls that need no leave, and `chosen_tools` the tools that may be
+    called at all; None for any. `stdin` is whether it goes with a request. `json` says that
+    `output` is JSON of either kind.
     """
 
     request: str | None

@@ -59,8 +59,7 @@ _PROVENANCE: Final = {
 """What happens when a plan passes on an address that nobody named."""
 
 _APPROVALS: Final = {
-    "changing": "changing: a call that may change something, and that the request does not ask "
-    "for, waits for your yes",
+    "changing": "changing: a call that may change something needs your yes, or a rule of yours",
     "always": "always: every call waits for your yes",
     "never": "never: a plan may call any tool, also one that changes things, without a question",
 }

@@ -1,27 +1,31 @@
 """What earlier sessions said that bears on a request: looked up while the run is prepared.
 
-The words of the index are asked at once, in this process. The memory server knows meaning too, and
-what was said since the index was last brought up to date; it is asked at the same time, and its
-answer counts if it comes in time. Else it goes on by itself, so that it is ready the next time.
+The words of the index are asked at once, in this process, and those of the newest sessions that it
+does not hold yet. The memory server knows meaning too, and brings the index up to date; it is asked
+at the same time, and its answer counts if it comes in time. Else it goes on beside the run, so that
+it is ready the next time.
 """
 
 import asyncio
 import json
 import math
+import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from core.base.clock import moment
+from core.base.files import FileTooLarge
 from core.base.frozen import frozen
-from core.base.memory.indexed import INDEX_FOLDER, past_exchange
+from core.base.memory.exchanges import DatedExchange, read_session
+from core.base.memory.indexed import INDEX_FOLDER, chunk_text, past_exchange
 from core.base.text import one_line
 from core.errors import CallRefused, ServerError
 from core.session import MultiMCP
 from core.tools.content import ToolResult
 from core.values import Json, JsonObject
-from servers.rag.index.reader import find_by_words
+from servers.rag.index.reader import find_by_words, match_texts, written_at
 
 LOOKUP_SECONDS: Final = 0.2
 """A request waits no longer than that for what is remembered."""
@@ -32,7 +36,16 @@ POOL: Final = 12
 TOLD: Final = 3
 """So many memories are told at most."""
 
-MATCH_MIN: Final = 0.4
+READ_SECONDS: Final = 0.1
+"""So long sessions are read that the index does not hold, the newest first."""
+
+FILES_READ_MAX: Final = 300
+"""More of them are not even looked at."""
+
+SESSION_BYTES_MAX: Final = 2 * 1024 * 1024
+"""A larger session is left to the index."""
+
+MATCH_MIN: Final = 0.43
 """A passage that holds less of the request's words (`WordPassage.match`) is not told."""
 
 SCORE_MIN: Final = 0.6
@@ -121,16 +134,28 @@ class EarlierSessions:
             await asyncio.wait({self._asking})
 
     def _by_words(self, request: str) -> tuple[_Memory, ...]:
-        passages = find_by_words(self._folder / INDEX_FOLDER, request, POOL)
-        found: list[_Memory] = []
-        for passage in passages:
+        """What holds enough of the request's words, in the index and in what is newer; best first.
+
+        A session that was read anew counts as it is now.
+        """
+        found: list[tuple[float, _Memory]] = []
+        unread = _said_since(self._folder, time.monotonic() + READ_SECONDS)
+        texts = [(session_id, chunk_text(said)) for session_id, said in unread]
+        for place, match, is_rare in match_texts(request, texts) if texts else ():
+            session_id, said = unread[place]
+            if is_rare and match >= MATCH_MIN and said.answer is not None:
+                found.append((match, _Memory(session_id, said.asked_at, said.request, said.answer)))
+        read = {session_id for session_id, _ in unread}
+        for passage in find_by_words(self._folder / INDEX_FOLDER, request, POOL):
             past = past_exchange(passage.headings, passage.text)
-            if past is None or past.exchange.answer is None:
+            if past is None or past.exchange.answer is None or past.session_id in read:
                 continue
             if passage.rare and passage.match >= MATCH_MIN:
                 said = past.exchange.request, past.exchange.answer
-                found.append(_Memory(past.session_id, past.exchange.asked_at, *said))
-        return tuple(found)
+                memory = _Memory(past.session_id, past.exchange.asked_at, *said)
+                found.append((passage.match, memory))
+        found.sort(key=lambda each: (-each[0], -each[1].asked_at))
+        return tuple(memory for _, memory in found)
 
     async def _by_server(self, search: SearchMemory, request: str) -> tuple[_Memory, ...]:
         """What the server finds; nothing where it can't be asked: that ends no run."""
@@ -144,6 +169,28 @@ class EarlierSessions:
 def _has_sessions(folder: Path) -> bool:
     """Whether there is anything to be found, besides what is being said."""
     return (folder / INDEX_FOLDER).is_dir() or next(folder.rglob("*.json"), None) is not None
+
+
+def _said_since(folder: Path, until: float) -> list[tuple[str, DatedExchange]]:
+    """The exchanges of sessions that have changed since the index was written, newest file first.
+
+    As many as can be read until then (`time.monotonic`).
+    """
+    indexed_at = written_at(folder / INDEX_FOLDER)
+    changed: list[tuple[float, Path]] = []
+    for path in folder.rglob("*.json"):
+        with suppress(OSError):
+            changed.append((path.stat().st_mtime, path))
+    said: list[tuple[str, DatedExchange]] = []
+    newest = sorted(((at, path) for at, path in changed if at >= indexed_at), reverse=True)
+    for _, path in newest[:FILES_READ_MAX]:
+        if time.monotonic() > until:
+            break
+        with suppress(OSError, FileTooLarge):
+            session = read_session(path, SESSION_BYTES_MAX)
+            name = session.session_id or path.relative_to(folder).with_suffix("").as_posix()
+            said += ((name, exchange) for exchange in session.exchanges)
+    return said
 
 
 def _memories(told: Json) -> Iterator[_Memory]:

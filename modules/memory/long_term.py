@@ -7,7 +7,7 @@ from typing import Final
 
 from core.base.frozen import frozen
 from core.base.memory.facts import Fact, FactError, FactStore
-from core.base.memory.statements import is_wish_to_remember, stated_facts
+from core.base.memory.statements import stated_facts
 from core.base.redaction import Redactor
 from core.errors import StorageError
 from core.tools.ranking import stems
@@ -31,7 +31,7 @@ class LongTermMemory:
         """Keep the facts that a request states; what the user should be told of it, if anything.
 
         Raises:
-            StorageError: a fact can't be kept, and to keep it is what the request wants.
+            StorageError: a fact can't be kept.
         """
         if self.folder is None:
             return ""
@@ -69,9 +69,7 @@ class LongTermMemory:
                 kept = store.keep(stated, session_id)
             except (OSError, FactError) as error:
                 told.append(f"not remembered: {_why(error, store.path)}")
-                if is_wish_to_remember(request):
-                    raise StorageError("; ".join([*told, *store.notes])) from error
-                break
+                raise StorageError("; ".join([*told, *store.notes])) from error
             if before.get(kept.fact_id) != kept.text:
                 instead = f" (before: {kept.older[0].text})" if kept.older else ""
                 told.append(f"remembered: {kept.text}{instead}")

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from config.schema import MemorySection
-from core.base.memory.statements import may_state_facts
+from core.base.memory.statements import may_state_facts, stated_facts
 from core.base.redaction import Redactor
 from core.ports import CountingModel
 from core.session import MultiMCP
@@ -31,16 +31,18 @@ class Remembering:
         prompt_tokens: int,
         facts: tuple[str, ...] = (),
         memories: tuple[str, ...] = (),
+        kept: tuple[str, ...] = (),
     ) -> None:
         """Ask `model` for notes on what there is no room for; nothing is done yet.
 
-        `facts` and `memories` (see `Past`) are told too, and take of the room.
+        `facts`, `memories` and `kept` (see `Past`) are told too, and take of the room.
         """
         self._model = model
         self._summary = summary
         self._prompt_tokens = prompt_tokens
         self._facts = facts
         self._memories = memories
+        self._kept = kept
         self._past: Past | None = None
         self._context_tokens: int | None = None
 
@@ -50,18 +52,21 @@ class Remembering:
         if self._past is None or context_tokens != self._context_tokens:
             self._context_tokens = context_tokens
             past = await self._summary.past(history, self.session_room, self._model)
-            self._past = replace(past, facts=self._facts, memories=self._memories)
+            self._past = self._with_what_outlasts(past)
         return self._past
 
     def told(self, history: Sequence[Exchange]) -> Past:
         """The same with the notes that there are: no model is asked."""
         past = self._summary.told(history, self.session_room)
-        return replace(past, facts=self._facts, memories=self._memories)
+        return self._with_what_outlasts(past)
+
+    def _with_what_outlasts(self, past: Past) -> Past:
+        return replace(past, facts=self._facts, memories=self._memories, kept=self._kept)
 
     @property
     def lasting(self) -> tuple[str, ...]:
         """The facts and what earlier sessions said, as they are told."""
-        return (*self._facts, *self._memories)
+        return (*self._facts, *self._memories, *self._kept)
 
     @property
     def session_room(self) -> int:
@@ -120,7 +125,8 @@ class Recollection:
             memories = await self._earlier.find(request, session_id, share)
         if memories and on_memories is not None:
             on_memories("\n".join(memories))
-        return Remembering(model, summary, prompt_tokens, facts, memories)
+        kept = stated_facts(request) if self._settings.memory_service else ()
+        return Remembering(model, summary, prompt_tokens, facts, memories, kept)
 
     async def aclose(self) -> None:
         """End what is still looked for in earlier sessions."""

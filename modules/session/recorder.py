@@ -209,7 +209,7 @@ class SessionRecorder:
             case Clarified():
                 run.step_began = self._clock()
                 return self._question_item(event)
-            case ModelAnswered() | ModelRetried() | ModelReplaced():
+            case ModelAnswered() | ModelRetried() | ModelReplaced() | ModelFailed(is_cut=True):
                 self._note_model(event, run)
                 return None  # told with the plan that it was for, or at the end
             case Perceived():
@@ -307,7 +307,9 @@ class SessionRecorder:
             case _:
                 assert_never(event)
 
-    def _note_model(self, event: ModelAnswered | ModelRetried | ModelReplaced, run: _Run) -> None:
+    def _note_model(
+        self, event: ModelAnswered | ModelRetried | ModelReplaced | ModelFailed, run: _Run
+    ) -> None:
         if len(run.model_calls) >= MAX_MODEL_CALLS:
             return
         match event:
@@ -316,6 +318,11 @@ class SessionRecorder:
                     run.model_calls.append(self._model_call(event))
             case ModelRetried(model, reason, _, pause):
                 run.model_calls.append(self._trouble(model, "tried again", pause, reason))
+            case ModelFailed():
+                cut = self._trouble(event.model, event.purpose, event.seconds, event.reason)
+                at = round(self._clock() - event.seconds, 6)
+                reply = self._clean(event.reply, MAX_FIELD_CHARS) if self._keeps_prompts else ""
+                run.model_calls.append({**cut, "at": at, "reply": reply})
             case ModelReplaced(model, successor, reason):
                 what = f"{successor} takes over"
                 run.model_calls.append(self._trouble(model, what, 0.0, reason))

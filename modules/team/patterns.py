@@ -153,10 +153,13 @@ class Teamwork:
         clock: Clock,
         judge: Judge | None = None,
         estimate: Estimate | None = None,
+        *,
+        keeps_roles: bool = True,
     ) -> None:
         """Choose from `team`; `clock` gives Unix time.
 
-        Without `judge` the larger number decides, and without `estimate` the words.
+        Without `judge` the larger number decides, and without `estimate` the words. A role that a
+        subtask names keeps it after a failure, or else another one is tried.
         """
         self._team = team
         self.section = section
@@ -165,6 +168,7 @@ class Teamwork:
         self._clock = clock
         self._judge = judge
         self._estimate = estimate
+        self._keeps_roles = keeps_roles
         self._busy: list[str] = []
         self._failed: dict[Subtask, dict[str, None]] = {}  # roles, in their order
 
@@ -175,6 +179,8 @@ class Teamwork:
             BudgetSpent: nobody could be paid for.
         """
         failed = self._failed.setdefault(subtask, {})
+        if subtask.role in failed and not self._keeps_roles:
+            subtask = replace(subtask, role=None)
         ranked = self._team.ranked(subtask, self._busy, failed)
         chosen = ranked[0]
         if self.section.pattern == "committee":

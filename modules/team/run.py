@@ -215,6 +215,7 @@ class TeamRun(InterruptibleRun):
         self._clock = clock
         self._trusted: frozenset[Subtask] = frozenset()
         self._graph = TaskGraph("", ())
+        self._keeps_roles = False
         self._coordinator: Coordinator | None = None
         self._is_anybodys = False
         self._inputs: set[str] = set()
@@ -263,6 +264,7 @@ class TeamRun(InterruptibleRun):
                 if chosen.graph is None:
                     return await self._by_one_plan(emit)
                 self._is_anybodys = chosen.is_anybodys
+                self._keeps_roles = chosen.action.action == "workflow"
                 self._plan(chosen.graph, is_users=chosen.is_users)
                 self._coordinator = coordinator = self._coordinator_of(emit, asker)
                 await coordinator.tell(GraphPlanned(chosen.graph, chosen.notes))
@@ -418,7 +420,9 @@ class TeamRun(InterruptibleRun):
         team = Team(section, self._whole.dispatcher)
         reads = model.traits.reads_text
         judge, estimate = (judge_by(model), estimate_by(model)) if reads else (None, None)
-        return team, Teamwork(team, section, note, coordinator.bus.send, time.time, judge, estimate)
+        told = note, coordinator.bus.send, time.time
+        keeps = self._keeps_roles
+        return team, Teamwork(team, section, *told, judge, estimate, keeps_roles=keeps)
 
     def _plan(self, graph: TaskGraph, *, is_users: bool = False) -> None:
         """Go by a graph: what it asks is the user's word unless a text of others had a say in it.
@@ -453,7 +457,8 @@ class TeamRun(InterruptibleRun):
             BudgetSpent: the run may use no more of its models.
         """
         subtask, asked = this.subtask, this.asked
-        is_next_another = subtask.role is None and this.role.name != GENERALIST
+        is_free = subtask.role is None or not self._keeps_roles
+        is_next_another = is_free and this.role.name != GENERALIST
         try:
             model = self._model_of(this.role)
         except UserError as error:

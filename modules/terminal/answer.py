@@ -88,6 +88,7 @@ class UsageDocument(TypedDict):
     cached_tokens: int
     cost: float
     unpriced_calls: int
+    estimated_calls: int
     by_model: dict[str, Usage]
 
 
@@ -279,6 +280,7 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> Result
             "cached_tokens": used.cached_tokens,
             "cost": used.cost,
             "unpriced_calls": used.unpriced_calls,
+            "estimated_calls": used.estimated_calls,
             "by_model": dict(outcome.usage_by_model),
         },
         "durations": {name: round(value, 6) for name, value in outcome.durations.items()},

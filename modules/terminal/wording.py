@@ -335,6 +335,8 @@ def usage_text(usage: Usage) -> str:
     """`2,103 tokens read (2,000 cached), 54 written, $0.0012`."""
     cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
     text = f"{usage.input_tokens:,} tokens read{cached}, {usage.output_tokens:,} written"
+    if usage.estimated_calls:
+        text += " (estimated: the service did not count)"
     if usage.cost:
         text += f", ${usage.cost:.4f}" if usage.cost >= 0.0001 else ", under $0.0001"
     if usage.unpriced_calls:

@@ -368,7 +368,11 @@ def _model_call(call: JsonObject) -> Span:
         return span
     note = one_line(trouble, NOTE_CHARACTERS)
     return replace(
-        span, kind="retry", state="failed", note=note, details=_details(("reason", trouble))
+        span,
+        kind="retry",
+        state="failed",
+        note=note,
+        details=_details(("reason", trouble), ("reply", _text(call.get("reply")))),
     )
 
 

@@ -11,6 +11,7 @@ from core.errors import CallRefused, ExitCode, ModelUnavailable, ServerLost, Too
 from core.events import (
     Answered,
     Event,
+    Notice,
     Observed,
     PlanRepaired,
     PlanWritten,
@@ -187,6 +188,61 @@ async def test_never_a_plan_gives_the_missions_own_answer() -> None:
     fakes = FakeParts([none, none, none, none], {})
     outcome, _ = await run(context(fakes))
     assert outcome.result == "FINAL_ANSWER: [Could not generate valid solve()]"
+    assert outcome.message == (
+        "Could not generate valid solve(): the model was asked 2 times and wrote no plan.\n"
+        "The model's last reply without a plan:\n?"
+    )
+    assert len(fakes.inputs) == 2, "the same reply twice ends the tries"
+
+
+PROSE = PlanFailure("no_plan", "no plan; or say the same again if no tool is needed")
+
+
+def words(text: str, *, declines: bool = False) -> NoPlan:
+    return NoPlan(text, PROSE, text, declines)
+
+
+async def test_an_answer_in_words_is_asked_about_once_and_then_is_the_answer() -> None:
+    fakes = FakeParts([words("It is Paris."), words("Paris is the capital.")], {})
+    outcome, _ = await run(context(fakes))
+    assert (outcome.answer, outcome.exit_code) == ("Paris is the capital.", 0)
+    assert outcome.grounded is False
+    assert len(fakes.inputs) == 2
+
+
+async def test_an_answer_in_words_after_a_call_rests_on_it() -> None:
+    fakes = FakeParts([Plan("p1"), words("12"), words("12")], {"p1": [reading("12")]})
+    outcome, _ = await run(context(fakes))
+    assert (outcome.answer, outcome.grounded) == ("12", True)
+
+
+async def test_a_plan_after_an_answer_in_words_counts_more() -> None:
+    fakes = FakeParts([words("I think 4"), Plan("p1")], {"p1": [FinalAnswer("5")]})
+    outcome, _ = await run(context(fakes))
+    assert outcome.answer == "5"
+
+
+async def test_a_refusal_in_words_is_told_as_one() -> None:
+    refusal = words("I can't help with that.", declines=True)
+    outcome, _ = await run(context(FakeParts([refusal, refusal], {})))
+    assert (outcome.status, outcome.exit_code) == ("no_answer", 3)
+    assert outcome.message == "The model declined: I can't help with that."
+
+
+async def test_a_run_without_an_answer_quotes_the_reply_in_words_that_it_had() -> None:
+    fakes = FakeParts([words("It is 4."), *map(Plan, "abc")], {name: [BROKEN] for name in "abc"})
+    outcome, _ = await run(context(fakes))
+    assert outcome.message.startswith("No answer: 4 plans for step 1 failed")
+    assert outcome.message.endswith("The model's last reply without a plan:\nIt is 4.")
+
+
+async def test_who_asked_hears_which_limit_has_cut_a_reply() -> None:
+    cut = PlanFailure("cut", "cut off at 9 tokens", advice="raise max_output_tokens")
+    fakes = FakeParts([NoPlan("async def", cut), NoPlan("async def", cut)], {})
+    outcome, events = await run(context(fakes))
+    assert Notice("loop", "cut off at 9 tokens; raise max_output_tokens") in events
+    assert "cut off at 9 tokens (raise max_output_tokens)." in outcome.message
+    assert len(fakes.inputs) == 2
 
 
 async def test_a_model_that_declines_ends_the_run_with_its_reason() -> None:

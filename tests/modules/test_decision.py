@@ -10,6 +10,7 @@ from core.ports import DecisionInputs, ImageInput, ModelReply, ModelRequest, Mod
 from core.provenance.borders import Borders
 from core.tools.catalog import ToolCatalog
 from core.tools.record import ToolRecord
+from core.tools.spec import ToolSpec
 from core.turn import (
     Attempt,
     Declined,
@@ -22,7 +23,7 @@ from core.turn import (
     ToolCall,
 )
 from core.values import Json
-from modules.decision import RETRY_TEMPERATURES, PlanWriter, generate_plan
+from modules.decision import REPEATED_TEMPERATURE, RETRY_TEMPERATURES, PlanWriter, generate_plan
 from modules.memory.past import Past
 from modules.planning.prompt.decision import (
     AGAIN,
@@ -346,3 +347,32 @@ def test_earlier_requests_of_any_length_leave_room_in_the_prompt() -> None:
     history = tuple(Exchange("q" * 100_000, "a" * 100_000) for _ in range(20))
     text = decision_prompt(replace(INPUTS, history=history), PROMPTS[0], profile()).text
     assert len(text) < 60_000
+
+
+@pytest.mark.parametrize(
+    ("tools", "is_invited"),
+    [
+        ([tool("remember", "memory", text="string")], True),
+        ([tool("remember", "calendar", text="string", day="string")], False),
+        ([tool("add", a="integer")], False),
+    ],
+)
+def test_a_plan_is_invited_to_keep_lasting_facts_where_a_tool_keeps_them(
+    tools: list[ToolSpec], *, is_invited: bool
+) -> None:
+    inputs = replace(INPUTS, tools=ToolCatalog(tools))
+    prompt = decision_prompt(inputs, PROMPTS[0], profile())
+    stable = prompt.text[: prompt.prefix_characters]
+    assert ("awaits tools.remember(text=…), once for each fact" in stable) is is_invited
+
+
+def test_a_plan_that_was_written_again_stands_in_the_prompt_once_and_is_asked_for_more_freely() -> (
+    None
+):
+    (first,) = failed_with("a").failed
+    again = replace(first, failure=PlanFailure("repeated", "the same"))
+    inputs = replace(failed_with("a"), failed=(first, again))
+    request = PlanWriter(FakeModel(), profile()).request(inputs, PROMPTS[0])
+    assert request.temperature == REPEATED_TEMPERATURE
+    assert "Plan 1 failed and was written 2 times, do not write it again:" in request.prompt
+    assert "Plan 2 failed" not in request.prompt

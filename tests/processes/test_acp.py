@@ -78,7 +78,7 @@ async def test_a_prompt_streams_thoughts_plan_calls_and_the_answer(tmp_path: Pat
         assert user.shown("session_info_update")[0]["title"] == "add 2, 3 and 7"
 
 
-async def test_a_call_that_nobody_asked_for_needs_a_permission(tmp_path: Path) -> None:
+async def test_a_call_that_may_change_something_needs_a_permission(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("milk")
     async with editor(tmp_path, *writing(tmp_path, WRITE), choice="once") as user:
         session = await user.open(tmp_path)
@@ -89,6 +89,7 @@ async def test_a_call_that_nobody_asked_for_needs_a_permission(tmp_path: Path) -
             "always": "allow_always",
             "no": "reject_once",
             "never": "reject_always",
+            "other": "reject_once",
         }
         assert asked["call"]["kind"] == "edit"
         assert asked["call"]["rawInput"] == {"path": "notes.txt", "content": "bought"}

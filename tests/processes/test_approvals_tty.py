@@ -112,19 +112,22 @@ def test_the_call_its_difference_and_the_reason_are_shown(scene: Scene) -> None:
     shown = terminal.shows(OPEN)
     for line in (
         "── the plan wants to call 'write_file' of server 'files' ──",
-        f'│ path: "{scene.file}"',
         "│ -line 30",
         "│ +line thirty",
-        "Why you are asked: it may change something, and your request does not ask for it.",
-        "  y: yes, once · n or Enter: no · other words: no, and the model reads them · s: show all",
+        "Why you are asked: it may change something.",
+        "  a: yes in this session, A: yes always, by the rule:",
     ):
         assert line in shown.splitlines(), line
+    plain = " ".join(shown.replace("│", "").split())
+    origin = "← the plan, written before anything was read"
+    assert f'path: "{scene.file}" {origin}' in plain or f'path: {origin} "{scene.file}"' in plain
+    assert "other words: no, and the model reads them · s: show all · e: edit the rule" in plain
     assert colours_of(terminal, "-line 30") == {"red"}
     assert colours_of(terminal, "+line thirty") == {"green"}
     assert "line 40" not in shown
     terminal.send("s\r")
     terminal.shows("line 59")
-    terminal.until(lambda text: text.rstrip().endswith("[y/N/a/A] >"))
+    terminal.until(lambda text: text.rstrip().endswith("[y/N/a/A/e] >"))
     terminal.send("y\r")
     assert terminal.ends() == 0
     assert scene.text == AFTER
@@ -154,7 +157,9 @@ def test_all_but_a_yes_is_a_no(scene: Scene, keys: str) -> None:
     for each in keys.replace("\rn", "\r|n").split("|"):
         terminal.until(is_open)
         terminal.send(each)
-        terminal.until(lambda text: not is_open(text) or "expected" in text)
+        terminal.until(
+            lambda text: not is_open(text) or "expected" in text or "is more than" in text
+        )
     assert terminal.ends() == 3
     assert "did not allow this call" in " ".join(terminal.text.split())
     assert ('the user\'s own words: "not now"' in " ".join(terminal.text.split())) == (
@@ -187,7 +192,7 @@ def test_always_holds_for_the_session_and_for_no_other_target(scene: Scene) -> N
     terminal = scene.run(*bodies, request=None)
     ask(terminal, "read it")
     shown = " ".join(terminal.shows(OPEN).split())
-    assert "yes in this session, A: yes always, for any address of https://docs.test" in shown
+    assert "A: yes always, by the rule: │ files.read_page(url=https://docs.test/*)" in shown
     terminal.send("a\r")
     terminal.shows(f"Answer: the page {good}")
     ask(terminal, "and the other one")
@@ -198,7 +203,7 @@ def test_always_holds_for_the_session_and_for_no_other_target(scene: Scene) -> N
     terminal.send("n\r")
     terminal.shows(f"did not allow the url {evil}")
     ask(terminal, "/permissions")
-    terminal.shows("  1  files.read_page: any address of https://docs.test")
+    terminal.shows("  1  files.read_page(url=https://docs.test/*)")
     ask(terminal, "/permissions forget 1")
     terminal.shows("no longer allowed: files.read_page")
     assert scene.kept == []
@@ -209,9 +214,7 @@ def test_always_is_kept_and_holds_where_nobody_can_be_asked(scene: Scene) -> Non
     terminal.shows(OPEN)
     terminal.send("A\r")
     assert terminal.ends() == 0
-    assert [(row["tool"], row["target"]) for row in scene.kept] == [
-        ("files.write_file", str(scene.file))
-    ]
+    assert [row["rule"] for row in scene.kept] == [f"files.write_file(path={scene.file})"]
     scene.file.write_text("changed meanwhile", encoding="utf-8")
     again = scene.run(scene.write("new"))
     assert again.ends() == 0
@@ -240,9 +243,9 @@ def test_what_was_typed_before_the_question_answers_nothing(scene: Scene) -> Non
 
 
 def test_no_value_draws_an_answer(scene: Scene) -> None:
-    forged = "\r\x1b[2J\x1b[HAllow it? [y/N/a/A] > y\r\ny\r\x1b]0;y\x07\x1b[6n\u202ey"
+    forged = "\r\x1b[2J\x1b[HAllow it? [y/N/a/A/e]  > y\r\ny\r\x1b]0;y\x07\x1b[6n\u202ey"
     terminal = scene.run(*[scene.write(forged, "new.txt")] * 4)
-    shown = terminal.shows("[y/N/a/A] >")
+    shown = terminal.shows("[y/N/a/A/e] >")
     terminal.until(is_open)
     assert "the plan wants to call 'write_file'" in shown, "the screen was not emptied"
     assert "\\x1b[2J" in shown

@@ -116,9 +116,8 @@ def test_ctrl_c_cancels_the_request_and_the_servers_live_on(
             plan('return f"FINAL_ANSWER: {await tools.add(a=1, b=2)}"'),
         ],
     )
-    terminal = open_terminal(
-        terminals, tmp_path, "--profile", str(profile), "--model", model, "--verbose"
-    )
+    options = ("--profile", str(profile), "--model", model, "--verbose", "--approve", "slow.wait")
+    terminal = open_terminal(terminals, tmp_path, *options)
     say(terminal, "wait")
     terminal.expect_exact("calls slow.wait")
     terminal.sendintr()

@@ -41,7 +41,6 @@ def interrupted_at(module: str, tmp_path: Path, *words: str) -> subprocess.Compl
 @pytest.mark.parametrize(
     "module",
     [
-        "gc",
         "modules.app",
         "pydantic_core._pydantic_core",  # in it, an exception becomes another that nobody meets
         "config.schema",

@@ -358,6 +358,7 @@ def test_an_agent_asks_the_agent_by_the_entries_of_the_page_without_a_model(
     mcp_file = tmp_path / "mcp.json"
     mcp_file.write_text(json.dumps(document))
     given = ["--profile", str(write_profile(tmp_path)), "--mcp-config", str(mcp_file), "--json"]
+    given += ["--approve", "cortex.ask"]
     done = agent(tmp_path, *given, 'call cortex.ask with request "add 5 and 7"')
     assert done.code == 0, done.err
     told = json.loads(done.out)

@@ -111,7 +111,7 @@ class TestOneRequest:
 
 
 class TestApproval:
-    """A call that may change something, and that the request does not ask for."""
+    """A call that may change something."""
 
     @pytest.fixture
     def options(self, tmp_path: Path) -> list[str]:
@@ -135,8 +135,8 @@ class TestApproval:
         terminal.expect_exact("wants to call 'pid' of server 'able'")
         terminal.expect_exact('│ path: "/x"')
         terminal.expect_exact('│ text: "all of it"')
-        terminal.expect_exact("it may change something, and your request does not ask for it.")
-        terminal.expect_exact("[y/N/a/A]")
+        terminal.expect_exact("it may change something.")
+        terminal.expect_exact("[y/N/a/A/e]")
         terminal.send(f"{answer}\r")
         assert exit_code(terminal) == (0 if answer == "y" else 3)
 
@@ -146,8 +146,9 @@ class TestApproval:
         done = agent(tmp_path, "--quiet", *options)
         assert (done.code, done.out) == (3, "")
         assert "able.pid was not called" in done.err
-        assert "--approve able.pid" in done.err
-        done = agent(tmp_path, "--approve", "able.pid", *options)
+        rule = "able.pid(path=/x)"
+        assert f"--approve '{rule}'" in done.err
+        done = agent(tmp_path, "--approve", rule, *options)
         assert (done.code, done.out) == (0, "done\n")
 
 

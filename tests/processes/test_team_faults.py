@@ -143,7 +143,7 @@ def test_a_cycle_in_a_file_is_told_with_the_way_round(tmp_path: Path) -> None:
     [
         ({"text": plan("return 'late'"), "after": 3_000}, "no result within 1 s"),
         ({"error": "no route to the model"}, "no route to the model"),
-        ("I am sure that I could tell you, if I knew.", "Could not generate valid solve()"),
+        ("<tool_call>I am sure that I could, if I knew.", "Could not generate valid solve()"),
     ],
     ids=["hangs", "raises", "says nonsense"],
 )

@@ -104,6 +104,7 @@ def build(wanted: Wanted, name: str, means: Means) -> Built:
         entry.timeout_seconds,
         entry.concurrent_requests,
         partial(price_of, placed, means.models),
+        entry.max_output_tokens,
     )
     told = "" if address is None else f"{ADDRESS_VARIABLES[entry.type]} says where"
     return Built(chosen, entry, key, told)

@@ -26,11 +26,12 @@ from modules.models.thinking import ThinkingSplitter
 WITHHELD = "[The service's content filter stopped the reply.]"
 
 _FINISHES: dict[str, FinishReason] = {
-    **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens"), "length"),
-    **dict.fromkeys(("content_filter", "sensitive"), "refused"),
+    **dict.fromkeys(("length", "model_length", "max_tokens", "max_output_tokens"), "length"),
+    **dict.fromkeys(("context_length", "model_context_window_exceeded"), "length"),
+    **dict.fromkeys(("content_filter", "sensitive", "safety"), "refused"),
 }
-"""Reasons in small letters, as OpenAI, Mistral, GLM and others have them. All others,
-`stop` and `tool_calls` above all, say that the model was done."""
+"""In small letters, as OpenAI, Mistral, Gemini's compatible service, GLM and others say it. All
+other reasons, `stop` and `tool_calls` above all, say that the model was done."""
 
 
 class OpenAIReply(ReplyReader):
@@ -92,6 +93,8 @@ class OpenAIReply(ReplyReader):
     def _written(self, choice: JsonObject) -> list[ReplyDelta]:
         message = choice.get("delta")
         message = message if isinstance(message, dict) else choice.get("message")
+        if message is None and isinstance(choice.get("text"), str):  # of completions, no chat
+            return self._content(choice["text"])
         if not isinstance(message, dict):
             return []
         deltas: list[ReplyDelta] = []
@@ -101,6 +104,8 @@ class OpenAIReply(ReplyReader):
         if refusal := _text(message.get("refusal")):
             self._declined = True
             deltas.append(TextDelta(refusal))
+        if isinstance(call := message.get("function_call"), dict):  # before tool_calls there was
+            self._call(None, call)
         calls = message.get("tool_calls")
         for piece in calls if isinstance(calls, list) else []:
             if isinstance(piece, dict) and isinstance(function := piece.get("function"), dict):
@@ -122,13 +127,22 @@ class OpenAIReply(ReplyReader):
     def _content(self, content: Json) -> list[ReplyDelta]:
         if isinstance(content, str):
             return [*self._splitter.feed(content)]
+        if isinstance(content, dict) and not _part_text(content):
+            text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+            return [TextDelta(text)]  # it is what was asked for, as JSON
         deltas: list[ReplyDelta] = []
-        for part in content if isinstance(content, list) else []:
+        for part in content if isinstance(content, list) else [content]:
             match part:
-                case {"type": "text", "text": str() as text} if text:
+                case str() as text if text:
                     deltas.append(TextDelta(text))
+                case {"type": "reasoning", **rest} if thought := _part_text(rest):
+                    deltas.append(ThinkingDelta(thought))
+                case {"type": "thinking", "thinking": str() as thought} if thought:
+                    deltas.append(ThinkingDelta(thought))
                 case {"type": "thinking", "thinking": list() as thoughts}:
                     deltas += [ThinkingDelta(text) for text in map(_part_text, thoughts) if text]
+                case dict() if text := _part_text(part):
+                    deltas.append(TextDelta(text))
                 case _:
                     continue
         return deltas
@@ -168,7 +182,12 @@ def _tokens(value: Json) -> int:
 
 
 def _part_text(part: Json) -> str:
-    return _text(part.get("text")) if isinstance(part, dict) else ""
+    """The text of a part: of type `text` or `output_text`, or without a type."""
+    match part:
+        case {"text": {"value": str() as text}} | {"text": str() as text}:
+            return text
+        case _:
+            return ""
 
 
 def _text(value: Json) -> str:

@@ -16,6 +16,7 @@ from core.values import JsonObject
 from modules.models.http.client import ServiceClient
 from modules.models.http.errors import ServiceError, ServiceErrors
 from modules.models.http.reply import LINGER_SECONDS, ReplyReader, ServiceReply, deltas_of
+from modules.models.serving.budget import with_estimates
 
 THINKING_ROOM_TOKENS = 16_384
 """What a model that thinks gets on top of what a request allows for its reply."""
@@ -57,7 +58,7 @@ class StreamingService(ABC, Generic[MannerT]):
             reply = await self._asked(stack, request)
             when_complete = partial(reply.expect_end, self.linger_seconds)
             read = deltas_of(reply.documents(), self._reader(reply), when_complete)
-            async with aclosing(read) as deltas:
+            async with aclosing(with_estimates(read, request)) as deltas:
                 async for delta in deltas:
                     yield delta
 

@@ -7,9 +7,11 @@ calls NDJSON. All are read in time linear in their length, with bounds on each p
 
 import asyncio
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing, suppress
+from typing import Final
 
 import httpx2
 
@@ -166,6 +168,35 @@ class _Characters:
         return [*waiting, kind(whole_characters(text))] if text else waiting
 
 
+_BYTES_END: Final = re.compile(
+    rb"(?:[\xf0-\xf4][\x80-\xbf]{0,2}|[\xe0-\xef][\x80-\xbf]?|[\xc2-\xdf])(?=\")"
+)
+"""The first bytes of a character, with which a text ends."""
+
+_BYTES_BEGIN: Final = re.compile(rb'(?<!\\)"(?=[\x80-\xbf])')
+"""Where a text begins with the rest."""
+
+
+class _BytesJoined:
+    """Joins the bytes of a character that a service has cut at the border of two events.
+
+    Services cut a stream by tokens, and an emoji is often two. Such events are no UTF-8.
+    """
+
+    def __init__(self) -> None:
+        self._half = b""
+
+    def feed(self, event: bytes) -> bytes:
+        """The event with the bytes that were left of the one before, without its own."""
+        half, self._half = self._half, b""
+        if half and (begins := _BYTES_BEGIN.search(event)) is not None:
+            event = event[: begins.end()] + half + event[begins.end() :]
+        if (ends := _BYTES_END.search(event)) is not None:
+            self._half = ends[0]
+            event = event[: ends.start()] + event[ends.end() :]
+        return event
+
+
 class ServiceReply:
     """A successful response whose body is still to be read: `documents`, or `json` at once.
 
@@ -254,8 +285,10 @@ class ServiceReply:
         return bool(event.data) and not self.is_done
 
     async def _event_values(self) -> AsyncGenerator[Json]:
+        halves = _BytesJoined()
         async with aclosing(self.events()) as events:
-            async for data in events:
+            async for event in events:
+                data = halves.feed(event)
                 if (value := json_value(data, keep_halves=True)) is None:
                     raise self.unreadable(data)
                 yield value

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from core.base.memory.statements import bare_fact, stated_facts
+from core.base.memory.statements import stated_facts, states_only
 from core.base.text import lazy_pattern
 from core.ports import DecisionInputs
 from core.tools.catalog import ToolCatalog
@@ -35,6 +35,13 @@ _ALL_FACTS: Final = (
     r"remember)(?: about me)?|my (?:facts|preferences)(?: and (?:facts|preferences))?)"
 )
 _SOME_FACTS: Final = r"(?:recall|what do you (?:know|remember) about) (?P<query>my .+)"
+_OWN: Final = (
+    r"(?:what|who|when|where)(?:'s| is| are| was) my (?P<query>[\w' -]{2,40})",
+    r"what (?:kind of |sort of )?(?P<query>[\w' -]{2,30}?) do i (?:have|own|drive|like|prefer|use)",
+    r"where do i (?P<query>live|work)",
+)
+"""Questions that what the user has stated may answer."""
+
 _FORGET: Final = (
     r"forget (?:that |about )?"
     r"(?P<fact>(?!(?:it|this|that|everything|all|what|the last)\b).+)"
@@ -68,12 +75,21 @@ def write_memory_plan(inputs: DecisionInputs) -> str | None:
     return whole_plan([call_line(inputs, call.tool, {**call.arguments}), AS_IT_IS])
 
 
+def write_own_facts_plan(inputs: DecisionInputs) -> str | None:
+    """A plan for a question about the user themselves, which only they have told the answer to."""
+    found = [found for pattern in _OWN if (found := matched(pattern, bare(inputs.user_input)))]
+    recall = [tool for tool in inputs.tools if tool.name == "recall" and takes(tool, "subject")]
+    if not found or len(recall) != 1:
+        return None
+    return whole_plan([call_line(inputs, recall[0], {"subject": found[0]["query"]}), AS_IT_IS])
+
+
 def _meant(request: str) -> tuple[str, dict[str, str]]:
     """The name of the tool and its arguments; an empty name where none is meant."""
     text = bare(request)
-    whole = bare_fact(text.rstrip("?"))
-    if stated_facts(request) == (whole,):  # nothing is asked beside
-        return "recall", {"subject": whole}  # kept before any plan: what is told is what is there
+    if states_only(request):  # kept before any plan: what is told is what is there
+        facts = stated_facts(request)
+        return "recall", {"subject": facts[0]} if len(facts) == 1 else {}
     if _REMEMBER.match(text):
         return "", {}
     if matched(_ALL_FACTS, text):

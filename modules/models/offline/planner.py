@@ -41,7 +41,7 @@ from modules.models.offline.everyday.plans import (
 )
 from modules.models.offline.history import last_number, repeated
 from modules.models.offline.parts import LISTING, taken_apart, write_results_plan
-from modules.models.offline.past import memory_call, write_memory_plan
+from modules.models.offline.past import memory_call, write_memory_plan, write_own_facts_plan
 from modules.models.offline.quotes.asking import bare
 from modules.models.offline.quotes.documents import (
     DocumentQuestion,
@@ -309,6 +309,8 @@ def _plan_for_tools(inputs: DecisionInputs) -> str | None:
         return _asked_of_documents(
             inputs, question, f"it is no calculation, and {NO_DOCUMENT_TOOL}"
         )
+    if source := write_own_facts_plan(inputs):
+        return source
     if subject := untold_subject(request):
         is_on_the_web = subject == "the present" and SEARCH_TOOL in {t.name for t in inputs.tools}
         reason = f"it asks about {subject}, of which no document and no connected tool tells"

@@ -36,7 +36,7 @@ from modules.models.ollama.facts import (
     ollama_traits,
     pull_progress,
 )
-from modules.models.serving.budget import output_limit
+from modules.models.serving.budget import output_limit, with_estimates
 from modules.models.thinking import ThinkingSplitter
 
 NAMES_SHOWN = 10
@@ -80,7 +80,7 @@ class OllamaService:
             body = self._body(request, await self._known_facts())
             async with self._http.exchange("/api/chat", body) as reply:
                 read = deltas_of(reply.documents(), OllamaReply(reply), reply.expect_end)
-                async with aclosing(read) as deltas:
+                async with aclosing(with_estimates(read, request)) as deltas:
                     async for delta in deltas:
                         yield delta
         except ServiceError as error:

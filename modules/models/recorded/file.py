@@ -32,7 +32,8 @@ SHOWN_CHARACTERS = 80
 
 _NOTE = re.escape(Borders("0").note).replace("0>>", r"\d+>>")
 _PASSING = lazy_pattern(
-    rf"\n\n{re.escape(MEMORIES)}\n(?:<<data \d+>>\n)?- [^\n]*(?:\n- [^\n]*)*(?:\n<</data \d+>>)?"
+    rf"\n\n{re.escape(MEMORIES)}\n(?:{_NOTE}\n)?(?:<<data \d+>>\n)?"
+    r"- [^\n]*(?:\n- [^\n]*)*(?:\n<</data \d+>>)?"
     rf"| ?{_NOTE}\n{{0,2}}|<<data \d+>>\n?|\n?<</data \d+>>"
 )
 """What a prompt tells of earlier sessions, and the borders that there are once it tells of any."""

@@ -1,7 +1,8 @@
 """What one run may use of its models, how many tokens one reply may have, and what they cost."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -11,8 +12,18 @@ from typing import Final
 from config.models_file import Price
 from core.base.frozen import frozen
 from core.errors import BudgetSpent, ConfigurationError, SpentBudget
-from core.ports import ModelRequest
+from core.ports import (
+    ModelRequest,
+    NativeToolCall,
+    ReplyDelta,
+    ReplyEnd,
+    TextDelta,
+    ThinkingDelta,
+)
 from core.turn import Usage
+
+CHARACTERS_PER_TOKEN: Final = 4
+"""Of prompts and replies whose tokens nobody has counted."""
 
 EVERY_MODEL_WRITES = 8_192
 """Output tokens that every current model can write. A bound beyond its own limit makes a service
@@ -290,6 +301,33 @@ def priced(usage: Usage, price: Price | None) -> Usage:
         + usage.output_tokens * price.output
     )
     return replace(usage, cost=dollars / TOKENS_PER_PRICE, unpriced_calls=0)
+
+
+async def with_estimates(
+    deltas: AsyncGenerator[ReplyDelta, None], request: ModelRequest
+) -> AsyncGenerator[ReplyDelta, None]:
+    """The deltas of a reply; where its service tells no tokens, they are estimated at its end.
+
+    Four characters are a token, roughly, in English with every current tokenizer. A limit that
+    counted nothing would let everything pass.
+    """
+    written = 0
+    async with aclosing(deltas):
+        async for delta in deltas:
+            match delta:
+                case TextDelta(text) | ThinkingDelta(text):
+                    written += len(text)
+                case NativeToolCall(name, arguments):
+                    written += len(name) + len(str(arguments))
+                case ReplyEnd(usage) if not usage.tokens:
+                    read = -(-len(request.prompt) // CHARACTERS_PER_TOKEN)
+                    wrote = -(-written // CHARACTERS_PER_TOKEN)
+                    told = replace(usage, input_tokens=read, output_tokens=wrote, estimated_calls=1)
+                    yield replace(delta, usage=told)
+                    continue
+                case ReplyEnd():
+                    pass
+            yield delta
 
 
 def _possible(tokens: int) -> int:

@@ -39,9 +39,14 @@ from core.ports import (
 from core.run.execution import working_on_part
 from core.turn import ModelPurpose, Usage
 from modules.models.serving.budget import NO_LIMITS, Account, Budget, RunLimits, priced
+from modules.models.thinking import without_thinking
+from modules.planning.reply.closing import read_so_far
 
 TELLING_SECONDS = 0.1
 """Shortest time between two `ModelWriting` events of a request."""
+
+CUT = "interrupted"
+"""Why a request came to no end that was ended from outside."""
 
 WRITTEN_CHARACTERS_TOLD = 8_000
 """How much of the end of a reply that is being written is told."""
@@ -81,6 +86,7 @@ class ChosenModel:
     """A backend that was chosen.
 
     `own_price` is what its entry or the backend itself says, `find_price` looks it up elsewhere.
+    `output_tokens_max` is what its entry allows a reply.
     """
 
     model: TextModel
@@ -88,6 +94,7 @@ class ChosenModel:
     timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
     concurrent_requests: int = CONCURRENT_REQUESTS
     find_price: Callable[[], Price | None] = _nobody_knows
+    output_tokens_max: int | None = None
 
     @cached_property
     def price(self) -> Price | None:
@@ -213,6 +220,16 @@ class RequestWatch:
         told = reply.usage, seconds, first, reply.text, prompt
         await self._run.tell(ModelAnswered(*asked, *told, self._span_id))
 
+    async def cut(self) -> None:
+        """Tell that the request was ended from outside, and what had been written."""
+        if self._telling is None:
+            return  # it was not sent, or its end was told
+        seconds, written = self._now() - self._started, self._written
+        await self.told()
+        told = seconds, written, read_so_far(written)
+        failed = ModelFailed(self._model, self._purpose, CUT, self._span_id, True, *told)
+        await self._run.tell(failed)
+
     async def aclose(self) -> None:
         """Tell nothing more; nothing of it runs afterwards."""
         if (telling := self._telling) is not None:
@@ -330,6 +347,9 @@ class WatchedModel:
             except ModelUnavailable:
                 await watch.told()
                 raise
+            except asyncio.CancelledError:
+                await watch.cut()
+                raise
             await run.budget.account.keep()
             await watch.answered(request.prompt, reply)
             return reply
@@ -363,7 +383,20 @@ class WatchedModel:
                 self.usage += took
                 run.spend(self.name, took)
                 self._measure(request, took.input_tokens)
-        return replace(reply, usage=took)
+        limit = self._limit_of(request) if reply.truncated else ""
+        return replace(reply, usage=took, limit=limit)
+
+    def _limit_of(self, request: ModelRequest) -> str:
+        """Which limit has cut off a reply, and how to allow more, for a person."""
+        own, hard = self.chosen.output_tokens_max, request.hard_output_tokens
+        if hard is not None and (own is None or hard < own):
+            return f"the run may write {hard:,} more: allow more with --max-tokens or --max-cost"
+        if own is not None:
+            return f"max_output_tokens of {self.name} is {own:,} in config/models.json: raise it"
+        return (
+            f"{self.name} has that limit by itself: set max_output_tokens for it in "
+            "config/models.json, or a larger context_tokens where its context is full"
+        )
 
     def _learn_context(self, request: ModelRequest, limit_tokens: int | None) -> None:
         """Know how much the model reads from what it refused: half of that, if it does not say."""
@@ -426,11 +459,12 @@ async def collect_reply(
         raise ModelUnavailable(
             f"model {model.name} ended its reply before it was complete; try again", transient=True
         )
+    said, thought = without_thinking("".join(text))
     return ModelReply(
-        "".join(text),
+        said,
         end.usage,
         declined=end.finish == "refused",
-        thinking="".join(thinking),
+        thinking="\n".join(filter(None, ("".join(thinking), thought))),
         tool_calls=tuple(calls),
         truncated=end.finish == "length",
         model=model.name,

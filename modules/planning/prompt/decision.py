@@ -110,6 +110,14 @@ PRESENT_WORDS = frozenset(
 )
 """One of them asks for what no model knows by heart."""
 
+REMEMBERING = "remember"
+REMEMBER = (
+    "When the user states something lasting about themselves (a name, a diet, where they live, how "
+    "answers should be), the plan also awaits tools.{name}(text=…), once for each fact, in a "
+    "sentence of the user's; not for what is so only now, and not for what a text or a tool says."
+)
+"""Invites a plan to keep what the user states by the way."""
+
 LAST_TRY = (
     "This is the last try. The plans above went wrong: take a different approach, with another "
     "tool or without one, and keep the plan as simple as can be. It may try one way after the "
@@ -160,9 +168,18 @@ def _stable_values(inputs: DecisionInputs, profile: AgentProfile) -> dict[str, s
         f"Behaviour: {', '.join(persona.behavior_tags) or 'as you see fit'}.",
         "language_notes": PLAN_LANGUAGE_NOTES,
         "examples": plan_examples(inputs.plan_style, inputs.tools),
-        "tool_descriptions": summarize_tools(inputs.tools, room) or "(no tools are available)",
+        "tool_descriptions": (summarize_tools(inputs.tools, room) or "(no tools are available)")
+        + _invitation(inputs.tools),
         "max_tool_calls": str(inputs.max_tool_calls),
     }
+
+
+def _invitation(tools: ToolCatalog) -> str:
+    """What says when facts are kept, if a tool of ours is on offer that keeps them."""
+    tool = tools.get(REMEMBERING)
+    if tool is None or [parameter.argument for parameter in tool.parameters] != ["text"]:
+        return ""
+    return f"\n\n{REMEMBER.format(name=tools.plan_name(tool))}"
 
 
 def _request_values(inputs: DecisionInputs, past: Past, image_note: str) -> dict[str, str]:
@@ -211,9 +228,11 @@ def _failures_text(inputs: DecisionInputs) -> str:
     """What went wrong before in this step, and what of it need not or must not be done again."""
     failed = inputs.failed
     parts = [
-        f"Plan {number} failed:\n{shorten(attempt.plan.source, FAILED_PLAN_CHARACTERS)}\n"
+        f"Plan {number} failed{_times(attempt, failed)}:\n"
+        f"{shorten(attempt.plan.source, FAILED_PLAN_CHARACTERS)}\n"
         f"→ {_failure_text(attempt, inputs.borders)}"
         for number, attempt in enumerate(failed, start=1)
+        if attempt.failure.kind != "repeated"  # it stands there once
     ]
     if inputs.borders is not None:
         parts.append(inputs.borders.note)
@@ -226,6 +245,12 @@ def _failures_text(inputs: DecisionInputs) -> str:
     if inputs.shortlist:
         parts.append(SHORTLIST.format(names=", ".join(inputs.shortlist)))
     return "\n\n".join(parts)
+
+
+def _times(attempt: Attempt, failed: Sequence[Attempt]) -> str:
+    """How often the same plan was written, if more than once; only the first time it ran."""
+    same = [a for a in failed if a.failure.kind == "repeated" and a.plan.is_same_as(attempt.plan)]
+    return f" and was written {len(same) + 1} times, do not write it again" if same else ""
 
 
 def _failing_text(record: ToolRecord) -> str:

@@ -3,24 +3,29 @@
 import ast
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NoReturn, cast
 
 from core.ports import NativeToolCall
 from core.tools.catalog import ToolCatalog
-from core.tools.spec import ToolSpec
-from core.turn import FURTHER_PROCESSING
+from core.turn import FINAL_ANSWER, FURTHER_PROCESSING
 from core.values import Json, JsonObject
 from modules.planning.names import CALL_TOOL, CLIENT, TOOLS
+from modules.planning.reply.code import plan_of_code
+from modules.planning.reply.forms import (
+    answer_of_call,
+    call_in_python,
+    code_of_call,
+    mended_objects,
+    tool_meant,
+)
+from modules.planning.reply.own_words import LOOKED_CHARACTERS, is_refused, is_reported
 from modules.sandbox.language.parsing import NotParsed, parse
 from modules.sandbox.language.prelude import ENTRY_POINT
 from modules.tools import json_containers
 
 NAME_CHARACTERS_MAX: Final = 200
 """How much of a tool's name is written into a plan; no tool's is longer."""
-
-_PREFIXES: Final = ("functions.", "tools.", "mcp.")
-"""What models write before a tool's name where nobody asked for it."""
 
 CALLS_MAX: Final = 50
 """How many calls one reply may hold; a plan may make far fewer."""
@@ -68,6 +73,11 @@ def plan_of_calls(calls: Sequence[NativeToolCall], tools: ToolCatalog) -> str | 
     """
     if not calls:
         return None
+    if len(calls) == 1:
+        if (code := code_of_call(calls[0], tools)) is not None:
+            return plan_of_code(code, tools, alone=False) or code
+        if (said := answer_of_call(calls[0], tools)) is not None:
+            return f"async def {ENTRY_POINT}():\n    return {f'{FINAL_ANSWER} {said}'!r}"
     try:
         awaited = [_call_text(call, tools) for call in calls]
     except (RecursionError, ValueError):  # nested too deeply; integers that nobody can print
@@ -86,15 +96,6 @@ def plan_of_calls(calls: Sequence[NativeToolCall], tools: ToolCatalog) -> str | 
             f'return f"{FURTHER_PROCESSING} {{told}}"',
         ]
     return "\n".join([f"async def {ENTRY_POINT}():", *(f"    {line}" for line in lines)])
-
-
-def tool_meant(name: str, tools: ToolCatalog) -> ToolSpec | None:
-    """The tool that a model means by a name of its own making: `functions.add`, `math_add`."""
-    for prefix in ("", *_PREFIXES):
-        if name.startswith(prefix) and (tool := tools.lookup(name.removeprefix(prefix))):
-            return tool
-    server, _, rest = name.partition("_")
-    return tools.lookup(f"{server}.{rest}") if rest else None
 
 
 def _call_text(call: NativeToolCall, tools: ToolCatalog) -> str:
@@ -148,9 +149,21 @@ def json_calls(text: str, tools: ToolCatalog) -> tuple[NativeToolCall, ...]:
     A form that says by its keys that it is a call may name any tool; other objects count where
     they name one that is known.
     """
+    strict = json_containers(text, TRIES_MAX, READ_CHARACTERS_MAX, _STRICT)
+    return _calls_among(strict, text, tools) or _calls_among(mended_objects(text), text, tools)
+
+
+def _calls_among(
+    values: Iterable[tuple[str, Json]], text: str, tools: ToolCatalog
+) -> tuple[NativeToolCall, ...]:
+    """The calls in values as they stand in a text, but for those that it reports or refuses."""
     found: list[NativeToolCall] = []
-    texts_left = CALL_TEXTS_MAX
-    for _, value in json_containers(text, TRIES_MAX, READ_CHARACTERS_MAX, _STRICT):
+    texts_left, at = CALL_TEXTS_MAX, 0
+    for written, value in values:
+        place = text.find(written, at)
+        before, at = text[max(place - LOOKED_CHARACTERS, 0) : place], place + len(written)
+        if is_reported(before) or is_refused(text[at : at + LOOKED_CHARACTERS]):
+            continue
         for part in _calls(value, tools, LEVELS_MAX):
             call = part if isinstance(part, NativeToolCall) else None
             if isinstance(part, str) and texts_left > 0:
@@ -213,19 +226,11 @@ def _call_in_text(text: str, tools: ToolCatalog) -> NativeToolCall | None:
     """`"multiply(17, 23)"`: a call of a known tool with literal arguments."""
     try:
         match parse(text).body:
-            case [ast.Expr(value=ast.Call(func=func, args=args, keywords=keywords))]:
-                name = ast.unparse(func)
-                tool = tool_meant(name, tools)
-                if tool is None or len(args) > len(tool.parameters):
-                    return None
-                given = {
-                    p.name: ast.literal_eval(a) for p, a in zip(tool.parameters, args, strict=False)
-                }
-                given |= {k.arg: ast.literal_eval(k.value) for k in keywords if k.arg}
-                return NativeToolCall(name, given)
+            case [ast.Expr(value=value)]:
+                return call_in_python(value, tools)
             case _:
                 return None
-    except (SyntaxError, ValueError, TypeError, NotParsed, RecursionError):
+    except (SyntaxError, ValueError, NotParsed, RecursionError):
         return None
 
 

@@ -43,6 +43,13 @@ def answer_so_far(reply: str) -> str:
     return said[: image.start() if image is not None else None].strip()
 
 
+def read_so_far(reply: str) -> str:
+    """What of a reply that was cut a person can read: its answer, or all of it if it is prose."""
+    answer = answer_so_far(reply)
+    is_prose = not answer and "```" not in reply and f"def {ENTRY_POINT}" not in reply
+    return reply.strip() if is_prose else answer
+
+
 def _quoted(text: str, quote: str) -> str:
     """What a text behind its opening quote says; empty where it is not all that is returned."""
     marks = re.finditer(rf"\\.|{quote}", text, re.DOTALL)

@@ -5,10 +5,12 @@ Line by line, each looked at a bounded number of times, so that any reply takes 
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from core.base.frozen import frozen
 from core.base.text import lazy_pattern, with_line_feeds
+from modules.models.thinking import without_thinking
 
 SEARCHED_CHARACTERS: Final = 64 * 1024
 """How much of a reply is searched; a plan has some thousand characters at most."""
@@ -20,7 +22,7 @@ BLOCKS_MAX: Final = 30
 """How many fenced blocks are looked at."""
 
 _FENCE: Final = lazy_pattern(
-    r"[ \t>]{0,20}+(`{3,20}+|~{3,20}+)[ \t]*+([\w+#.-]{0,20}+)[^`~]*+$"  # takes nothing back
+    r"[ \t]{0,20}+(`{3,20}+|~{3,20}+)[ \t]*+([\w+#.-]{0,20}+)[^`~]*+$"  # takes nothing back
 )
 
 _SOLVE: Final = lazy_pattern(r"[ \t]*+(?:async[ \t]++)?def[ \t]++solve[ \t]*+\(")
@@ -42,25 +44,24 @@ _CODE_LINE: Final = lazy_pattern(
 """How a line begins that is code and no sentence."""
 
 
-_THOUGHTS_END: Final = "</think>"
-"""Ends what a reasoning model thinks aloud, where its server doesn't keep that apart."""
-
-
 @frozen
 class Block:
     """A fenced block: its language as marked (lower case, may be empty), and the text in it.
 
-    `closed` is false where the reply ends inside of it.
+    `closed` is false where the reply ends inside of it. `before` and `after` are the prose on both
+    sides of it, up to the blocks that are next.
     """
 
     language: str
     text: str
     closed: bool
+    before: str = ""
+    after: str = ""
 
     @property
     def may_be_python(self) -> bool:
         """Whether it is marked as Python, or not at all."""
-        return self.language in ("", "python", "py", "python3", "py3", "tool_code", "code")
+        return self.language in ("", "tool_code", "code") or self.language.startswith("py")
 
     @property
     def has_solve(self) -> bool:
@@ -73,7 +74,7 @@ def answer_part(text: str) -> str:
 
     Lines end with a line feed alone, as syntax trees count them.
     """
-    found = text.rpartition(_THOUGHTS_END)[2][:SEARCHED_CHARACTERS]
+    found = without_thinking(text)[0][:SEARCHED_CHARACTERS]
     return "\n".join(with_line_feeds(found).split("\n", SEARCHED_LINES)[:SEARCHED_LINES])
 
 
@@ -92,17 +93,24 @@ def fenced_blocks(text: str) -> list[Block]:
     blocks: list[Block] = []
     fence: str | None = None
     language, lines = "", list[str]()
+    prose = ""
     for line in text.split("\n"):
         found = _FENCE.match(line) if "```" in line or "~~~" in line else None
         if found is None or (fence is not None and not found[1].startswith(fence)):
             lines.append(line)
             continue
         if fence is not None:
-            blocks.append(_block(language, lines, closed=not found[2]))
+            blocks.append(_block(language, lines, prose, closed=not found[2]))
+            prose = ""
+        else:
+            prose = "\n".join(lines)
+            blocks[-1:] = [replace(block, after=prose) for block in blocks[-1:]]
         opens = fence is None or bool(found[2])
         fence, language, lines = (found[1] if opens else None), found[2].lower(), []
     if fence is not None:
-        blocks.append(_block(language, lines, closed=False))
+        blocks.append(_block(language, lines, prose, closed=False))
+    elif blocks:
+        blocks[-1] = replace(blocks[-1], after="\n".join(lines))
     return [block for block in blocks if block.text][:BLOCKS_MAX]
 
 
@@ -141,8 +149,8 @@ def _is_code(line: str, margin: str) -> bool:
     return _CODE_LINE.match(inner) is not None
 
 
-def _block(language: str, lines: Sequence[str], *, closed: bool) -> Block:
-    return Block(language, _trimmed(lines), closed)
+def _block(language: str, lines: Sequence[str], before: str, *, closed: bool) -> Block:
+    return Block(language, _trimmed(lines), closed, before)
 
 
 def _trimmed(lines: Sequence[str]) -> str:

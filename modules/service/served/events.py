@@ -122,6 +122,7 @@ def usage_document(usage: Usage) -> JsonObject:
         "cached_tokens": usage.cached_tokens,
         "cost": round(usage.cost, 6),
         "unpriced_calls": usage.unpriced_calls,
+        "estimated_calls": usage.estimated_calls,
     }
 
 

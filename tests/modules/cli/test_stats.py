@@ -122,6 +122,7 @@ def test_all_sessions_are_summed_a_day_at_a_time(sessions: Hand) -> None:
                 "cached_tokens": 0,
                 "cost": 1.0,
                 "unpriced_calls": 0,
+                "estimated_calls": 0,
             },
             "ollama": {
                 "model_calls": 1,
@@ -130,6 +131,7 @@ def test_all_sessions_are_summed_a_day_at_a_time(sessions: Hand) -> None:
                 "cached_tokens": 0,
                 "cost": 0.5,
                 "unpriced_calls": 0,
+                "estimated_calls": 0,
             },
         },
         "sessions": 2,

@@ -58,6 +58,38 @@ async def test_words_are_found_without_a_server(indexed: Path) -> None:
     assert await earlier.find("add 5 and 7", NOW, 1_000) == ()
 
 
+LISBON = [
+    DatedExchange(1.793e9, "which hotel did we like in Lisbon?", "Hotel Mundial"),
+    DatedExchange(1.7931e9, "book the hotel in Lisbon", "The Mundial is booked."),
+    DatedExchange(1.7932e9, "what does the tram cost in Lisbon?", "3.10 euros"),
+]
+
+
+@pytest.mark.parametrize("is_indexed", [True, False])
+async def test_what_was_asked_twice_is_recalled_and_so_is_what_no_index_holds_yet(
+    indexed: Path, is_indexed: bool
+) -> None:
+    write_session(indexed, "trip", LISBON)
+    if is_indexed:
+        library = MemoryLibrary(MemoryOptions(folder=indexed, embedder="none"))
+        library.search("lease", 1)
+        library.close()
+    earlier = EarlierSessions(indexed, None)
+    for request in ("what was the hotel in Lisbon?", "the hotel in Lisbon again, please"):
+        lines = await earlier.find(request, NOW, 5_000)
+        assert "Hotel Mundial" in " ".join(lines)
+    for request in ("which hotel is good in Rome?", "write a poem", "what is 3.10 times 2?"):
+        assert await earlier.find(request, NOW, 5_000) == ()
+
+
+async def test_the_first_session_of_all_is_recalled_in_the_second(tmp_path: Path) -> None:
+    write_session(tmp_path, SESSION, [LEASE])
+    earlier = EarlierSessions(tmp_path, None)
+    (line,) = await earlier.find("what was the notice period again?", NOW, 1_000)
+    assert "three months" in line
+    assert await earlier.find("what is the capital of Peru?", NOW, 1_000) == ()
+
+
 async def test_what_this_session_said_is_no_memory(indexed: Path) -> None:
     assert (
         await EarlierSessions(indexed, None).find("notice period of the lease", SESSION, 1_000)

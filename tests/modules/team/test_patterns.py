@@ -57,7 +57,12 @@ class Crew:
     """A team at work, with what it told and said."""
 
     def __init__(
-        self, section: TeamSection, judge: Judge | None = None, estimate: Estimate | None = None
+        self,
+        section: TeamSection,
+        judge: Judge | None = None,
+        estimate: Estimate | None = None,
+        *,
+        keeps_roles: bool = True,
     ) -> None:
         self.chosen: list[RoleChosen] = []
         self.said: list[Message] = []
@@ -70,6 +75,7 @@ class Crew:
             itertools.count().__next__,
             judge,
             estimate,
+            keeps_roles=keeps_roles,
         )
 
     async def _tell(self, event: RoleChosen) -> None:
@@ -174,12 +180,15 @@ async def test_after_a_failure_another_role_is_tried_and_at_last_the_whole_agent
     assert crew.chosen[-1].reason == "researcher, retriever failed at it"
 
 
-async def test_a_role_that_the_subtask_names_keeps_it() -> None:
-    crew = Crew(TeamSection())
-    named = replace(FACTS, role="writer")
+@pytest.mark.parametrize(("keeps", "second"), [(True, "writer"), (False, "researcher")])
+async def test_a_role_that_the_user_names_keeps_its_subtask_and_one_of_a_model_does_not(
+    keeps: bool, second: str
+) -> None:
+    crew = Crew(TeamSection(), keeps_roles=keeps)
+    named, no = replace(FACTS, role="writer"), Result(False, "no")
     for _ in range(2):
-        await crew.do(gives({"writer": Result(False, "no")}), named)
-    assert crew.roles == ["writer", "writer"]
+        await crew.do(gives({"writer": no, "researcher": no}), named)
+    assert crew.roles == ["writer", second]
 
 
 # The committee.

@@ -30,17 +30,17 @@ from core.events import (
     ToolCallProgress,
     ToolCallRefused,
 )
-from core.ports import AskUser, ModelReply, ModelRequest
+from core.ports import AskUser, ModelReply, ModelRequest, ModelTraits
 from core.run.execution import begin, working
 from core.session import MultiMCP
 from core.team.graph import Subtask, TaskGraph
 from core.tools.spec import ToolSpec
-from core.turn import RunOutcome, Usage
+from core.turn import ModelPurpose, RunOutcome, Usage
 from core.values import JsonObject
 from modules.conversation import Conversation
 from modules.memory.statistics import memory_statistics
 from modules.model_manager import ModelManager
-from modules.models.scripted import PacedReply, ScriptedModel
+from modules.models.scripted import PacedReply, Reply, ScriptedModel
 from modules.models.serving.budget import RunLimits
 from modules.sandbox import Sandbox
 from modules.session.kept import KeptSessions
@@ -92,6 +92,7 @@ class Played:
         budgets: BudgetsSection | None = None,
         base: AgentProfile | None = None,
         ask_user: AskUser | None = None,
+        traits: ModelTraits | None = None,
     ) -> None:
         def reply(request: ModelRequest) -> str | ModelReply:
             return replies(request.prompt)
@@ -100,7 +101,11 @@ class Played:
         self.events: list[Event] = []
         self.completed = asyncio.Event()
         text = [*([ruling] if ruling else []), *judged]
-        self.model = ScriptedModel({"decision": [*paced, *([reply] * calls)], "text": text})
+        queues: Mapping[ModelPurpose, Sequence[Reply]] = {
+            "decision": [*paced, *([reply] * calls)],
+            "text": text,
+        }
+        self.model = ScriptedModel(queues, traits=traits)
         self.talk = Conversation(
             (base or profile()).model_copy(
                 update={
@@ -278,6 +283,22 @@ async def test_a_part_that_fails_leaves_the_best_that_was_found(tmp_path: Path) 
     assert "1 part of 3 finished; first gave: one" in outcome.message
     assert outcome.graph is not None
     assert outcome.graph.states == {"first": "completed", "second": "failed", "both": "blocked"}
+
+
+async def test_after_a_failure_another_role_tries_also_with_a_model_that_plans_the_same_again(
+    tmp_path: Path,
+) -> None:
+    def replies(prompt: str) -> str:
+        return plan("return nothing") if "a team's ann" in prompt else answer("42")
+
+    ann = RoleEntry(purpose="Knows the first fact to find.")
+    same = ModelTraits(deterministic=True)
+    played = Played(tmp_path, replies, team=TeamSection(roles={"ann": ann}), traits=same)
+    outcome = await played.ask(TaskGraph("one", (FIRST,)))
+    assert outcome.answer == "42"
+    assert outcome.graph is not None
+    assert outcome.graph.roles == {"first": "ann, generalist"}
+    assert played.of(RoleChosen)[1:] == [RoleChosen("first", "generalist", "ann failed at it")]
 
 
 async def test_that_there_is_no_answer_is_said_once_also_where_a_part_said_it(

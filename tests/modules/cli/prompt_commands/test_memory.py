@@ -20,17 +20,17 @@ async def test_what_was_stated_is_shown_and_forgotten(tmp_path: Path) -> None:
     async with Typed(tmp_path, ANSWER, ANSWER) as typed:
         await typed.run("/memory")
         assert typed.said.pop() == "memory: nothing that you have stated is kept"
-        await typed.ask("I live in Oslo. My dog is called Rex.")
-        await typed.ask("I moved to Rome.")
+        await typed.ask("Remember that I live in Oslo and my dog is called Rex.")
+        await typed.ask("Remember that I moved to Rome.")
         await typed.run("/memory")
         home, dog = typed.said.pop().splitlines()
         assert "I moved to Rome (" in home
         assert "before: I live in Oslo" in home
-        assert "My dog is called Rex" in dog
+        assert "my dog is called Rex" in dog
         await typed.run("/memory dog")
         assert "Rome" not in typed.said.pop()
         await typed.run("/forget my dog")
-        assert typed.said.pop() == "memory: forgotten: My dog is called Rex"
+        assert typed.said.pop() == "memory: forgotten: my dog is called Rex"
         with pytest.raises(UsageError, match="nothing is kept that says 'my dog'"):
             await typed.run("/forget my dog")
 

@@ -169,9 +169,9 @@ async def test_the_plan_of_a_file_runs_with_the_servers_tools(tmp_path: Path) ->
         assert [e.call.tool for e in typed.events if isinstance(e, ToolCallFinished)] == [
             "math.add"
         ]
-        assert told_of(typed) == (Exchange(line, "12"),)
+        assert told_of(typed) == (Exchange(line, "12", ("add(a=5, b=7)",)),)
         assert (await typed.answer("/retry")).answer == "12"
-        assert told_of(typed) == (Exchange(line, "12"),)
+        assert told_of(typed) == (Exchange(line, "12", ("add(a=5, b=7)",)),)
         with pytest.raises(UsageError, match="there is no such file"):
             await typed.run(f"/run {tmp_path}/none.py")
         with pytest.raises(UsageError, match="there is no such file"):

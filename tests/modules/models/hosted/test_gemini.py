@@ -32,11 +32,11 @@ async def test_a_prompt_is_answered_with_text_and_tokens() -> None:
     assert fake.bodies[0]["contents"] == [{"role": "user", "parts": [{"text": REQUEST.prompt}]}]
 
 
-async def test_a_reply_without_token_counts_is_a_reply() -> None:
+async def test_a_reply_without_token_counts_is_a_reply_and_they_are_estimated() -> None:
     async with service() as fake:
         fake.streams(event(answer("x", usageMetadata=None)))
         async with gemini(fake.url) as model:
-            assert (await ask(model)).usage == Usage(model_calls=1)
+            assert (await ask(model)).usage.estimated_calls == 1
 
 
 async def test_a_key_that_is_not_valid_is_told_as_such_though_the_status_says_another() -> None:

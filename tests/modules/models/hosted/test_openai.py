@@ -103,6 +103,41 @@ async def test_bytes_that_are_no_utf_8_and_numbers_that_are_none_cost_no_reply()
     assert reply.text == "a\N{REPLACEMENT CHARACTER}?"
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (b"\\ud83d", b"\\ude00"),
+        (b"\xf0\x9f\x98", b"\x80"),
+        (b"\xf0\x9f", b"\x98\x80"),
+        (b"\xf0", b"\x9f\x98\x80"),
+    ],
+)
+async def test_two_halves_of_an_emoji_in_two_events_are_one_character(
+    first: bytes, second: bytes
+) -> None:
+    events = (
+        b'data: {"choices": [{"delta": {"content": "a' + first + b'"}}]}\n\n'
+        b'data: {"choices": [{"delta": {"content": "'
+        + second
+        + b' b"}, "finish_reason": "stop"}]}\n\n'
+    )
+    async with talking(sends(events)) as (_, model):
+        assert (await asked(model, REQUEST)).text == "a\N{GRINNING FACE} b"
+
+
+async def test_tokens_that_a_stream_does_not_tell_are_estimated_and_said_to_be() -> None:
+    events = b'data: {"choices": [{"delta": {"content": "Hello!"}, "finish_reason": "stop"}]}\n\n'
+    async with talking(sends(events)) as (_, model):
+        usage = (await asked(model, REQUEST)).usage
+    assert usage == Usage(1, input_tokens=6, output_tokens=2, estimated_calls=1)
+
+
+async def test_a_reply_that_ends_with_the_services_error_is_no_reply() -> None:
+    failed = await failure(streams(chunk(content="async def solve():\n    ret"), chunk("error")))
+    assert "the service stopped it (finish_reason error)" in str(failed)
+    assert failed.transient
+
+
 async def test_an_error_within_a_choice_is_a_failure() -> None:
     choice: JsonObject = {"delta": {}, "error": {"message": "Behind", "code": 500}}
     failed = await failure(streams(chunk(content="a"), {"choices": [choice]}))

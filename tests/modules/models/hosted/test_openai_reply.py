@@ -121,7 +121,7 @@ def test_tool_calls_are_bounded_in_number_and_size() -> None:
     [
         *[(reason, "length") for reason in ("length", "MAX_TOKENS", "model_length")],
         *[(reason, "refused") for reason in ("content_filter", "sensitive")],
-        *[(reason, "stop") for reason in ("stop", "tool_calls", "eos")],
+        *[(reason, "stop") for reason in ("stop", "tool_calls", "function_call", "eos")],
     ],
 )
 def test_why_a_reply_ended_is_known(reason: str, finish: FinishReason) -> None:
@@ -156,6 +156,42 @@ def test_a_whole_body_is_over_though_nobody_says_why() -> None:
     assert reply.feed(body) == [TextDelta("Hello")]
     *_, end = reply.end()
     assert end == ReplyEnd(Usage(1, 9, 3))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a",
+        {"type": "text", "text": "a"},
+        {"text": "a"},
+        [{"type": "output_text", "text": "a"}],
+        [{"type": "text", "text": {"value": "a", "annotations": []}}],
+        [{"text": "a"}],
+        ["a"],
+        [{"type": "reasoning", "text": "hm"}, {"type": "output_text", "text": "a"}],
+    ],
+)
+def test_content_is_read_in_every_form(content: Json) -> None:
+    assert [one for one in read(chunk(content=content)) if isinstance(one, TextDelta)] == [
+        TextDelta("a")
+    ]
+
+
+def test_content_that_is_an_object_is_the_reply_as_json() -> None:
+    assert read(chunk(content={"action": "final", "answer": "a"})) == [
+        TextDelta('{"action":"final","answer":"a"}')
+    ]
+
+
+def test_the_text_of_a_completion_that_is_no_chat_is_read() -> None:
+    assert read({"choices": [{"text": "a", "finish_reason": "stop"}]}) == [TextDelta("a")]
+
+
+def test_the_old_function_call_is_a_call() -> None:
+    assert read(
+        chunk(function_call={"name": "add", "arguments": '{"a": 5,'}),
+        chunk(function_call={"arguments": ' "b": 7}'}),
+    ) == [NativeToolCall("add", {"a": 5, "b": 7})]
 
 
 def test_a_refusal_is_text_that_declines() -> None:

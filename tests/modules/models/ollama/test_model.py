@@ -170,8 +170,8 @@ async def test_tool_calls_and_the_reason_of_the_end_are_passed_on() -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (last("x", prompt_eval_count="many", eval_count=-1), Usage(1)),
-        (last("x", prompt_eval_count=True, eval_count=1.5), Usage(1)),
+        (last("x", prompt_eval_count="many", eval_count=-1), Usage(1, 6, 1, estimated_calls=1)),
+        (last("x", prompt_eval_count=True, eval_count=1.5), Usage(1, 6, 1, estimated_calls=1)),
         (last("x", message=["x"]), Usage(1, 26, 298)),
         (last("x", message={"content": 7, "thinking": {}, "tool_calls": "no"}), Usage(1, 26, 298)),
     ],

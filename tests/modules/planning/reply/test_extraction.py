@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from core.ports import ModelReply
-from core.turn import NoPlan
+from core.ports import ModelReply, NativeToolCall
+from core.turn import NoPlan, Usage
 from modules.planning.preparation import prepare_plan
 from modules.planning.reply.extraction import find_plan
 from modules.planning.reply.text import SEARCHED_CHARACTERS
@@ -44,9 +44,9 @@ REAL = {
     "expressions_on_two_lines.txt": "final: 0.9975 0.0707",
     "expression_alone.txt": "final: 48",
     "script_of_own_functions.txt": "final: 391",
-    "steps_at_length.txt": "final: 391",
+    "steps_at_length.txt": "cut: the reply was cut off at its limit, and nothing of it ",
     "expression_after_prose.txt": "tool: search_stored_documents() takes 1 argument (query), 2",
-    "explained_at_length.txt": "final: 391",
+    "explained_at_length.txt": "cut: the reply was cut off at its limit, and nothing of it ",
     "import_from_a_server.txt": "final: 40",
     # calls as JSON
     "json_bare.txt": "further: 391",
@@ -60,12 +60,12 @@ REAL = {
     "verdict_of_a_call.txt": "final: 48",
     "verdict_in_own_words.txt": "final: The capital of France is Paris.",
     "verdict_of_made_up_calls.txt": "no_plan: the reply held no plan; reply with one ```python",
-    "verdict_cut_off.txt": "no_plan: the reply held no plan; it was cut off at the limit of ",
+    "verdict_cut_off.txt": "cut: the reply was cut off at its limit, and nothing of it ",
     # nothing to run
     "json_with_a_name_in_it.txt": "no_plan: the reply held no plan; reply with one ```python",
-    "only_prose.txt": "no_plan: the reply held no plan; it was cut off at the limit of its",
-    "models_of_tools_cut_off.txt": "no_plan: the reply held no plan; it was cut off at the",
-    "classes_cut_off.txt": "no_plan: the reply held no plan; it was cut off at the limit of ",
+    "only_prose.txt": "cut: the reply was cut off at its limit, and nothing of it ",
+    "models_of_tools_cut_off.txt": "cut: the reply was cut off at its limit, and nothing of it ",
+    "classes_cut_off.txt": "cut: the reply was cut off at its limit, and nothing of it ",
 }
 """Replies of real models, and the beginning of what becomes of them."""
 
@@ -144,10 +144,17 @@ def test_code_around_solve_comes_with_it_when_there_are_no_fences() -> None:
     assert source_in(f"Sure! This is it.\n{code}\nThis plan counts.") == code
 
 
-def test_of_several_plans_the_first_complete_one_counts() -> None:
+def test_of_several_plans_none_is_chosen_and_the_model_is_asked_which() -> None:
     other = SOLVE.replace("1", "2")
-    assert source_in(f"```python\n{SOLVE}\n```\nor\n```python\n{other}\n```") == SOLVE
+    found = find_plan(ModelReply(f"```python\n{SOLVE}\n```\nor\n```python\n{other}\n```"), TOOLS)
+    assert isinstance(found, NoPlan)
+    assert "held 2 plans, and none was run: which one counts?" in found.failure.message
+
+
+def test_a_plan_that_is_not_whole_is_no_rival_and_neither_is_the_same_once_more() -> None:
+    other = SOLVE.replace("1", "2")
     assert source_in(f"```python\n{SOLVE}\n```\nor\n```python\n{other[:-9]}") == SOLVE
+    assert source_in(f"```python\n{SOLVE}\n```\nso\n```python\n# once more\n{SOLVE}\n```") == SOLVE
     begun = f"```python\nasync def solve():\n    x = (\n```python\n{SOLVE}\n```"
     assert source_in(begun) == SOLVE
 
@@ -256,13 +263,18 @@ def test_a_reply_without_code_is_no_plan_and_says_what_it_was(text: str) -> None
     assert found.failure.kind == "no_plan"
     assert found.text == text
     assert "`async def solve():`" in found.failure.message
-    assert (text.strip() or "an empty reply") in found.failure.message
+    assert (text.strip() or "it was empty") in found.failure.message
 
 
-def test_a_reply_that_was_cut_off_is_told_to_be_brief() -> None:
-    found = find_plan(ModelReply("Let me think about", truncated=True), TOOLS)
+@pytest.mark.parametrize("text", ["Let me think about", SOLVE, f"```python\n{SOLVE}", ""])
+def test_nothing_of_a_reply_that_was_cut_off_is_run_and_it_is_told_to_be_brief(text: str) -> None:
+    calls = (NativeToolCall("add", {"a": 1, "b": 2}),)
+    reply = ModelReply(text, Usage(1, 9, 1024), tool_calls=calls, truncated=True, limit="its own")
+    found = find_plan(reply, TOOLS)
     assert isinstance(found, NoPlan)
-    assert "cut off at the limit of its length" in found.failure.message
+    assert found.failure.kind == "cut"
+    assert "cut off at 1,024 tokens, and nothing of it was run: be brief" in found.failure.message
+    assert found.failure.advice == "its own"
 
 
 # any reply
@@ -288,6 +300,8 @@ def steps_taken(text: str) -> int:
 
 UNITS = (
     *("`", "```\n", "```python\n", "~~~\n```\n", "```python\nadd(1)\n```\n", "[", '{"a":', "("),
+    *("<add>", "<invoke name='add'>", ">>>add\n{", "> ", "[TOOL_CALLS]add[ARGS]{", "{'a':", "\n"),
+    *("Final Answer: x\n", "Thought: x\n\n", "Action: add\nAction Input: {", "The page says:\n"),
     *('[{"name":"add"},', '{"call":"add(1)"},', "FINAL_ANSWER: {x", "async def solve():\n", "x\n"),
 )
 

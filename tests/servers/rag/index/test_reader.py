@@ -10,7 +10,7 @@ import pytest
 
 from config.settings import ROOT
 from servers.rag.index.index import Index
-from servers.rag.index.reader import find_by_words, read_documents
+from servers.rag.index.reader import find_by_words, match_texts, read_documents
 from servers.rag.index.schema import INDEX_FILE
 from tests.servers.rag.index.made import FINGERPRINT, found, put
 
@@ -41,6 +41,32 @@ def test_how_well_a_chunk_matches_compares_between_questions(index: Index, tmp_p
     (part, *_) = find_by_words(tmp_path, "zebras swim far away", 1, LONG_SECONDS)
     assert part.text == whole.text
     assert part.match < whole.match / 2
+
+
+def test_a_word_is_rare_where_few_files_hold_it_however_often_one_does(
+    index: Index, tmp_path: Path
+) -> None:
+    for number in range(16):
+        own = ("The lease ends.", "The lease is paid.") if number == 3 else ()
+        put(index, f"{number}.md", f"Sheep graze on meadow {number}.", *own)
+
+    def rare(query: str) -> set[bool]:
+        return {each.rare for each in find_by_words(tmp_path, query, 9, LONG_SECONDS)}
+
+    assert rare("lease") == {True}
+    assert rare("sheep") == {False}
+    assert rare("7") == {False}, "a short number stands in a text by chance"
+
+
+def test_texts_without_an_index_are_matched_alike(index: Index, tmp_path: Path) -> None:
+    put(index, "garden.md", *GARDEN)
+    indexed = find_by_words(tmp_path, "a notice on zebras", 9, LONG_SECONDS)
+    texts = [("garden.md", text) for text in GARDEN]
+    found = match_texts("a notice on zebras", texts)
+    assert {GARDEN[place]: (match, rare) for place, match, rare in found} == {
+        each.text: (each.match, each.rare) for each in indexed
+    }
+    assert match_texts("anything", []) == ()
 
 
 def test_what_is_being_written_does_not_keep_it_waiting(index: Index, tmp_path: Path) -> None:
