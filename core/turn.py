@@ -60,6 +60,10 @@ FailureKind: TypeAlias = Literal[
 ]
 
 
+DOCUMENTS_FIT = "documents_fit"
+"""The intent of a request for which the documents have passages; the hint is what reads them."""
+
+
 class PerceptionResult(BaseModel):
     """What the perception step made of a request.
 

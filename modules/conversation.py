@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from config.schema import AgentProfile
-from config.server_list import memory_server_id
+from config.server_list import is_documents_server, memory_server_id
 from config.servers import ServerSpec
 from config.settings import WORKFLOWS, Places
 from core.asking import AskLeave
@@ -209,6 +209,14 @@ class Conversation:
     def document_folders(self) -> tuple[Path, ...]:
         """Where the documents lie that answers name as their sources."""
         return self.profile.document_folders(self._places.home)
+
+    @property
+    def _index_folder(self) -> Path | None:
+        """Where the index of documents lies; None where none of ours keeps one."""
+        servers, root = self._dispatcher.specs, self._places.root
+        if not any(is_documents_server(spec, root) for spec in servers):
+            return None
+        return self.profile.index_folder(self._places.home)
 
     async def use_model(self, model: ModelManager) -> None:
         """Let the next request be answered by another model; the one before is closed."""
@@ -596,7 +604,7 @@ class Conversation:
         self, context: AgentContext, user_input: str | None = None
     ) -> PerceptionResult:
         """Perceive, and let the chosen servers start while the model still plans."""
-        perception = await run_perception(context, user_input)
+        perception = await run_perception(context, user_input, self._index_folder)
         if self.model.name != "offline":
             await self._dispatcher.start(perception.selected_servers)
         return perception
