@@ -70,7 +70,7 @@ NO_TOOL_NEAR = (
 
 DOCUMENTS_FIRST = (
     "The user's documents have passages that fit this request: read them first, with {tool}, and "
-    "answer from what they say. Where they don't answer it, say so."
+    "answer from what they say. Where they don't answer it, say so, and answer otherwise."
 )
 """Follows a request for which documents were found that may answer it (`core.turn.DOCUMENTS_FIT`)."""
 
