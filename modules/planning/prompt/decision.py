@@ -12,8 +12,8 @@ from core.strategy import CHARACTERS_PER_TOKEN
 from core.tools.catalog import ToolCatalog
 from core.tools.record import ToolRecord
 from core.turn import (
-    DOCUMENTS_FIT,
     CLARIFICATION,
+    DOCUMENTS_FIT,
     FINAL_ANSWER,
     NO_ANSWER,
     Attempt,
@@ -72,7 +72,7 @@ DOCUMENTS_FIRST = (
     "The user's documents have passages that fit this request: read them first, with {tool}, and "
     "answer from what they say. Where they don't answer it, say so, and answer otherwise."
 )
-"""Follows a request for which documents were found that may answer it (`core.turn.DOCUMENTS_FIT`)."""
+"""Follows a request for which the documents have passages (`core.turn.DOCUMENTS_FIT`)."""
 
 ENGLISH_WORDS = frozenset(
     (

@@ -28,9 +28,7 @@ def solve(body: str) -> str:
     return "async def solve():\n" + "".join(f"    {line}\n" for line in body.splitlines())
 
 
-def rests(
-    request: str, body: str, answer: str = "an answer of its own words", *texts: str
-) -> bool:
+def rests(request: str, body: str, answer: str = "an answer of its own words", *texts: str) -> bool:
     return is_grounded(steps(solve(body)), answer, request, texts)
 
 
@@ -70,9 +68,7 @@ def test_a_plan_that_computes_on_the_requests_own_values_is_grounded(
         ("say hello to Ann", 'name = "Ann"\nreturn "Good day {}!".format(name)'),
     ],
 )
-def test_a_plan_that_only_writes_down_what_the_model_knows_is_not(
-    request_: str, body: str
-) -> None:
+def test_a_plan_that_only_writes_down_what_the_model_knows_is_not(request_: str, body: str) -> None:
     assert not rests(request_, body)
 
 
