@@ -242,7 +242,7 @@ def _failures_text(inputs: DecisionInputs) -> str:
         f"{shorten(attempt.plan.source, FAILED_PLAN_CHARACTERS)}\n"
         f"→ {_failure_text(attempt, inputs.borders)}"
         for number, attempt in enumerate(failed, start=1)
-        if attempt.failure.kind != "repeated"  # it stands there once
+        if not _stands_there(attempt, failed[: number - 1])
     ]
     if inputs.borders is not None:
         parts.append(inputs.borders.note)
@@ -255,6 +255,13 @@ def _failures_text(inputs: DecisionInputs) -> str:
     if inputs.shortlist:
         parts.append(SHORTLIST.format(names=", ".join(inputs.shortlist)))
     return "\n\n".join(parts)
+
+
+def _stands_there(attempt: Attempt, earlier: Sequence[Attempt]) -> bool:
+    """Whether a plan is one that failed before, so that it needs no place of its own."""
+    return attempt.failure.kind == "repeated" and any(
+        attempt.plan.is_same_as(other.plan) for other in earlier
+    )
 
 
 def _times(attempt: Attempt, failed: Sequence[Attempt]) -> str:

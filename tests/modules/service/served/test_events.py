@@ -108,7 +108,7 @@ class TestRealRuns:
         async with serving(made) as runs:
             run = await runs.start(OWNER, "hm")
             leave = await until(run, "clarify.request")
-            run.answer(question_of(leave), Answer("no"))
+            run.answer(question_of(leave), Answer("not so many bytes"))
             which = await until(run, "clarify.request", leave.id)
             run.answer(question_of(which), Answer("this"))
             events = await heard(run)

@@ -150,7 +150,7 @@ class TestARun:
 
     async def test_help_is_told_as_an_answer_is(self, tmp_path: Path) -> None:
         async with serving(setting(tmp_path, [])) as runs:
-            events = await heard(await runs.start(OWNER, "hello"))
+            events = await heard(await runs.start(OWNER, "help"))
         [chunk] = [event.data for event in events if event.name == "response.chunk"]
         assert chunk["content"] == end_of(events)["answer"]
 
