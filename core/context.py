@@ -98,14 +98,17 @@ class AgentContext:
         provenance: Provenance | None = None,
         readable: Collection[str] = (),
         said: Sequence[str] | None = None,
+        remembered: Sequence[str] = (),
     ) -> None:
         """Keep what is given; starts nothing and writes nothing.
 
         Without `provenance`, no plan's values are checked, and no text of a tool is bordered.
         `readable` are variables of plans whose texts a step may be given to read. `said` are the
         user's words where the request is not the user's own: a part of one that somebody wrote.
+        `remembered` are facts and earlier sessions that the prompt tells of.
         """
         self._said = said
+        self.remembered = remembered
         self.readable = readable
         self.provenance = provenance
         self.images = images
@@ -215,11 +218,6 @@ class Run:
     seconds: dict[str, float] = field(
         default_factory=lambda: {"perception": 0.0, "decision": 0.0, "action": 0.0}
     )
-
-    @property
-    def has_called(self) -> bool:
-        """Whether a call of a tool has succeeded."""
-        return any(call.ok for step in self.steps for call in step.result.calls)
 
     @property
     def attempt(self) -> int:

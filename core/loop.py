@@ -49,6 +49,7 @@ from core.run.answer import (
 )
 from core.run.calls import RunCalls
 from core.run.execution import current_ids, note_intent
+from core.run.grounding import is_grounded
 from core.run.observation import (
     QUESTION_CHARACTERS,
     calls_told,
@@ -150,12 +151,29 @@ class AgentLoop(InterruptibleRun):
             durations={**run.seconds, "total": self._clock() - started},
             budget=run.budget,
             verdict="blocked" if status == "no_answer" and gave_up else None,
-            without_tools=status == "done" and not run.has_called and _ends_in_words(run),
+            grounded=self._is_grounded(run, text) if status == "done" else None,
         )
         context.final_answer = outcome.result
         if outcome.answer is not None:
             await emit(Answered(outcome.answer))
         await emit(RunFinished(outcome))
+
+    def _is_grounded(self, run: Run, answer: str) -> bool:
+        """Whether the answer rests on more than what a language model knows by heart."""
+        context = self._context
+        if not context.model.traits.reads_text or context.images:
+            return True
+        plan = run.steps[-1].plan.source if run.steps else ""
+        if any(text.grounded for text in context.texts) or any(
+            name in plan for name in context.readable
+        ):
+            return True
+        texts = [*context.remembered]
+        for earlier in reversed(context.history):
+            texts.append(earlier.request)
+            if earlier.answer is not None and earlier.grounded:
+                texts.append(earlier.answer)
+        return is_grounded(run.steps, answer, run.request, texts)
 
     async def _bounded_by_the_world(self, run: Run, emit: Emit) -> tuple[RunStatus, str]:
         """The steps, with outage and interruption turned into a status."""
@@ -299,9 +317,7 @@ class AgentLoop(InterruptibleRun):
             return PlanFailed(reply.failure)
         if reply.declines:
             return Declined(f"The model declined: {reply.answer}")
-        if not run.has_called:
-            await emit(Notice("loop", "the model wrote the answer itself; no tool was called"))
-        return FinalAnswer(reply.answer, in_words=True)
+        return FinalAnswer(reply.answer)
 
     async def _tell_plan(self, run: Run, plan: Plan, prompt_path: str, emit: Emit) -> None:
         await self._tell_retry(run, emit)
@@ -501,12 +517,6 @@ class AgentLoop(InterruptibleRun):
             yield
         finally:
             run.seconds[phase] += self._clock() - started
-
-
-def _ends_in_words(run: Run) -> bool:
-    """Whether the model wrote the answer itself, instead of a plan."""
-    last = run.steps[-1].result if run.steps else None
-    return isinstance(last, FinalAnswer) and last.in_words
 
 
 def _says_the_same(run: Run, tried: Step) -> bool:

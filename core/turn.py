@@ -60,6 +60,10 @@ FailureKind: TypeAlias = Literal[
 ]
 
 
+DOCUMENTS_FIT = "documents_fit"
+"""The intent of a request for which the documents have passages; the hint is what reads them."""
+
+
 class PerceptionResult(BaseModel):
     """What the perception step made of a request.
 
@@ -79,12 +83,14 @@ class PerceptionResult(BaseModel):
 class TextInput:
     """A text that goes with a request; a plan has it as a variable of that name.
 
-    `source` is what the user calls it, where that is no name for a variable: a path.
+    `source` is what the user calls it, where that is no name for a variable: a path. `grounded` is
+    false of a result of another part that rests on nothing (see `RunOutcome`).
     """
 
     name: str
     text: str = field(repr=False)
     source: str = ""
+    grounded: bool = True
 
     @property
     def lines(self) -> int:
@@ -103,11 +109,13 @@ class Exchange:
     """One earlier request of the session and its answer; None if it got none.
 
     `calls` are those of its calls that succeeded, as a plan would write them: `factorial(a=6)`.
+    `grounded` is false where the answer rests on nothing (see `RunOutcome`).
     """
 
     request: str
     answer: str | None
     calls: tuple[str, ...] = ()
+    grounded: bool = True
 
 
 @frozen
@@ -219,14 +227,12 @@ class NoPlan:
 class FinalAnswer:
     """The plan answered the request; `text` without the `FINAL_ANSWER:` prefix.
 
-    `in_words`: there was no plan, the model wrote the answer itself, and was asked twice. Here and
-    below, `found` are the qualified names of the tools that the plan searched for.
+    Here and below, `found` are the qualified names of the tools that the plan searched for.
     """
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     found: tuple[str, ...] = ()
-    in_words: bool = False
 
 
 @frozen
@@ -378,8 +384,9 @@ class RunOutcome:
     is the last judgement, None where nobody judged: "done" is only what is judged as "satisfied" or
     not at all. `graph` is how its subtasks ended, where it
     was answered in parts. `budget` is the one that ended the run, if it was that. `trace_id` is
-    that of its execution context; empty where it had none. `without_tools`: the model wrote the
-    answer in words instead of a plan, and no call had succeeded before.
+    that of its execution context; empty where it had none. `grounded` is false of an answer that
+    is from the model's own knowledge: no call succeeded, nothing came with the request, nothing was
+    computed or found before (`core.run.grounding`). It is None where there is no answer.
     """
 
     status: RunStatus
@@ -394,7 +401,7 @@ class RunOutcome:
     budget: SpentBudget | None = None
     trace_id: str = field(default="", compare=False)
     verdict: Verdict | None = None
-    without_tools: bool = False
+    grounded: bool | None = None
 
     @property
     def result(self) -> str:
@@ -420,6 +427,9 @@ MemoryItemType: TypeAlias = Literal["run_metadata", "tool_call", "tool_output", 
 
 SANDBOX_STEP = "solve_sandbox"
 """Under this name a whole plan is recorded as if it were a tool; it is none."""
+
+OWN_KNOWLEDGE = "from the model's own knowledge, nothing was looked up"
+"""What is told of an answer that is not grounded."""
 
 USAGE = "usage"
 """Key of a run's last item under which its use of models stands, by their names."""

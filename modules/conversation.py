@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from config.schema import AgentProfile
-from config.server_list import memory_server_id
+from config.server_list import is_documents_server, memory_server_id
 from config.servers import ServerSpec
 from config.settings import WORKFLOWS, Places
 from core.asking import AskLeave
@@ -211,6 +211,14 @@ class Conversation:
         """Where the documents lie that answers name as their sources."""
         return self.profile.document_folders(self._places.home)
 
+    @property
+    def _index_folder(self) -> Path | None:
+        """Where the index of documents lies; None where none of ours keeps one."""
+        servers, root = self._dispatcher.specs, self._places.root
+        if not any(is_documents_server(spec, root) for spec in servers):
+            return None
+        return self.profile.index_folder(self._places.home)
+
     async def use_model(self, model: ModelManager) -> None:
         """Let the next request be answered by another model; the one before is closed."""
         before, self.model = self.model, model
@@ -401,7 +409,7 @@ class Conversation:
             await asyncio.to_thread(count_files, self.document_folders),
             self._has_commands,
         )
-        return RunOutcome("done", answer=help_page(here), message="")
+        return RunOutcome("done", answer=help_page(here), message="", grounded=True)
 
     async def _prepare(self, asked: _Asked) -> "_Prepared":
         """What a run works with: the session as it is on the disk, and the tools."""
@@ -460,6 +468,7 @@ class Conversation:
             texts=texts,
             provenance=provenance,
             readable=guided.variables,
+            remembered=() if remember is None else remember.lasting,
         )
         if graph is not None:
             await self._team.check(context, graph)
@@ -596,7 +605,7 @@ class Conversation:
         self, context: AgentContext, user_input: str | None = None
     ) -> PerceptionResult:
         """Perceive, and let the chosen servers start while the model still plans."""
-        perception = await run_perception(context, user_input)
+        perception = await run_perception(context, user_input, self._index_folder)
         if self.model.name != "offline":
             await self._dispatcher.start(perception.selected_servers)
         return perception

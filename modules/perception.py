@@ -7,6 +7,7 @@ where it can matter; else, and where a model gives no readable answer, the reque
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import assert_never
 
 from core.context import AgentContext
@@ -34,11 +35,14 @@ PERCEPTION_OUTPUT_TOKENS = 1_000
 _NULLS = frozenset({"", "null", "none"})
 
 
-async def run_perception(context: AgentContext, user_input: str | None = None) -> PerceptionResult:
+async def run_perception(
+    context: AgentContext, user_input: str | None = None, index_folder: Path | None = None
+) -> PerceptionResult:
     """Perceive the context's request, or `user_input` in its place, as the profile says.
 
     `strategy.perception: auto` asks the model where not all tools fit into the prompt, `always`
-    at every step, `never` not at all. The ranking by words answers in the model's place.
+    at every step, `never` not at all. The ranking by words answers in the model's place, and the
+    index of documents, in `index_folder`, says whether they are to be read first.
 
     Raises:
         ModelUnavailable: the model can't be reached or refused.
@@ -61,7 +65,7 @@ async def run_perception(context: AgentContext, user_input: str | None = None) -
     perception = await asyncio.to_thread(_by_words, inputs)
     if context.model.name == "offline" or context.user_input_override is not None:
         return perception  # offline plans search for themselves; later steps have found something
-    return await hint_at_documents(perception, inputs, context.dispatcher)
+    return await hint_at_documents(perception, inputs, context.dispatcher, index_folder)
 
 
 async def extract_perception(

@@ -24,7 +24,7 @@ from core.errors import ExitCode, UsageError
 from core.events import Emit, Event, ModelAnswered, RunStarted, SubtaskEvent
 from core.process.server import SpawnedServer
 from core.team.graph import TaskGraph
-from core.turn import RunOutcome
+from core.turn import OWN_KNOWLEDGE, RunOutcome
 from modules.cli.command_line import Arguments, is_lone_word
 from modules.cli.composition import asking_leave, build_dispatcher, guide_for, open_display
 from modules.cli.event_stream import EventWriter
@@ -281,6 +281,8 @@ class Interaction:
                 print_answer(text, sys.stdout, self.conversation.document_folders)
             elif is_line:
                 print_failure_line(complaints.redactor.text(outcome.message), sys.stdout)
+        if outcome.grounded is False and not self.setting.arguments.json:
+            self.progress.say_beside_answer(OWN_KNOWLEDGE)
         if outcome.answer is None:
             complaints.fail(outcome.message, outcome.exit_code)
         return outcome.exit_code

@@ -64,10 +64,15 @@ class Remembering:
         return replace(past, facts=self._facts, memories=self._memories, kept=self._kept)
 
     @property
+    def lasting(self) -> tuple[str, ...]:
+        """The facts and what earlier sessions said, as they are told."""
+        return (*self._facts, *self._memories, *self._kept)
+
+    @property
     def session_room(self) -> int:
         """How many characters are told of the session itself."""
         room = room_characters(self._prompt_tokens, self._model.traits)
-        return room - sum(map(len, (*self._facts, *self._memories, *self._kept)))
+        return room - sum(map(len, self.lasting))
 
 
 class Recollection:

@@ -108,7 +108,12 @@ class ExpectedAnswer:
             return replace(outcome, answer=json.dumps(value, ensure_ascii=False))
         told = f"No answer: it does not validate against {self._schema.name}: {'; '.join(faults)}"
         return replace(
-            outcome, status="no_answer", answer=None, message=told, rejected_answer=answer
+            outcome,
+            status="no_answer",
+            answer=None,
+            message=told,
+            rejected_answer=answer,
+            grounded=None,
         )
 
     def _read(self, answer: str) -> tuple[Json, list[str]]:

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from core.asking import AskLeave, Leave, LeaveQuestion
 from core.base.clock import Clock
 from core.base.frozen import frozen
-from core.base.memory.exchanges import LEFT, UNDONE, DatedExchange, dated_exchanges
+from core.base.memory.exchanges import GROUNDED, LEFT, UNDONE, DatedExchange, dated_exchanges
 from core.base.redaction import Redactor
 from core.base.text import one_line
 from core.errors import StorageError
@@ -57,12 +57,14 @@ LEAVE: Final = "leave"
 RULES: Final = "rules"
 """Key in it of the rules that would have allowed what the user did."""
 
-_OF_A_RUN: Final = {QUESTION, "status", USAGE, MODEL_CALLS, PERCEPTION, TEAM, LEAVE}
+_OF_A_RUN: Final = {QUESTION, "status", USAGE, GROUNDED, MODEL_CALLS, PERCEPTION, TEAM, LEAVE}
 
 
 def exchanges(items: Iterable[MemoryItem]) -> tuple[Exchange, ...]:
     """The session's requests with their answers that count, as plans are written with them."""
-    return tuple(Exchange(one.request, one.answer, one.calls) for one in dated_exchanges(items))
+    return tuple(
+        Exchange(one.request, one.answer, one.calls, one.grounded) for one in dated_exchanges(items)
+    )
 
 
 def runs_in(items: Iterable[MemoryItem]) -> list[list[MemoryItem]]:

@@ -12,6 +12,7 @@ from typing import assert_never
 from config.schema import MemorySection
 from core.base.clock import Clock
 from core.base.frozen import frozen
+from core.base.memory.exchanges import GROUNDED
 from core.base.redaction import Redactor
 from core.errors import StorageError
 from core.events import (
@@ -389,6 +390,8 @@ class SessionRecorder:
     def _end_item(self, outcome: RunOutcome) -> MemoryItem | None:
         """How a run ended and what it used; nothing where `Answered` has told all there is."""
         metadata = self._usage(outcome) | self._told_thinking(self._runs[_Whose()])
+        if outcome.grounded is False:
+            metadata[GROUNDED] = False
         if outcome.answer is not None:
             if not metadata:
                 return None

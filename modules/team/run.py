@@ -170,10 +170,15 @@ class _Tally:
     steps: list[Step] = field(default_factory=list[Step])
     durations: dict[str, float] = field(default_factory=dict[str, float])
     failures: dict[str, str] = field(default_factory=dict[str, str])
+    ungrounded: set[str] = field(default_factory=set[str])
 
-    def add(self, outcome: RunOutcome) -> None:
+    def add(self, subtask: str, outcome: RunOutcome) -> None:
         """Count one of them in; phases of parts that run at once add up."""
         self.steps.extend(outcome.steps)
+        if outcome.grounded is False:
+            self.ungrounded.add(subtask)
+        elif outcome.grounded:
+            self.ungrounded.discard(subtask)
         for phase, seconds in outcome.durations.items():
             if phase != "total":
                 self.durations[phase] = self.durations.get(phase, 0.0) + seconds
@@ -460,9 +465,13 @@ class TeamRun(InterruptibleRun):
             return Result(False, f"the model of {this.role.name}: {error}", is_next_another)
         if model.traits.reads_text:
             asked = _asked_in_words(this)
-        given = [TextInput(name, text) for name, text in this.texts.items()]
+        of_nothing = {*self._tally.ungrounded, DECIDED_TEXT}  # what models wrote themselves
+        given = [
+            TextInput(name, text, grounded=name not in of_nothing)
+            for name, text in this.texts.items()
+        ]
         if (failure := self._tally.failures.get(subtask.id)) is not None:
-            given.append(TextInput(FAILURE_TEXT, failure))
+            given.append(TextInput(FAILURE_TEXT, failure, grounded=False))
         is_said = subtask in self._trusted  # the whole of it: what is expected is asked, too
         is_answer = subtask.id == self._answer
         part = Part(asked, tuple(given), is_said, is_answer, subtask, this.answer)
@@ -478,7 +487,7 @@ class TeamRun(InterruptibleRun):
         finally:
             if self._known is not None and context.provenance is not None:
                 self._known.absorb(context.provenance.known)
-        self._tally.add(outcome)
+        self._tally.add(subtask.id, outcome)
         if outcome.answer is not None:
             return Result(True, outcome.answer)
         if model.spent is not None:
@@ -583,7 +592,9 @@ class TeamRun(InterruptibleRun):
             if not answer.lstrip().startswith(("{", "[")):  # JSON, for programs
                 answer = "\n\n".join((answer, *noted))
             answer = with_sources(self._without_unknown_images(answer), steps)
-            whole = _as_judged(RunOutcome("done", answer, "", steps), self._judged)
+            grounded = self._tally.ungrounded.isdisjoint(wanted)
+            whole = RunOutcome("done", answer, "", steps, grounded=grounded)
+            whole = _as_judged(whole, self._judged)
         else:
             whole = RunOutcome("no_answer", None, _why_not(graph), steps, budget=self._spent)
         graph = replace(graph, roles=dict(self._roles))
@@ -621,7 +632,12 @@ def _as_judged(found: RunOutcome, judged: Judgement | None) -> RunOutcome:
     missing = f" Missing: {sentence('; '.join(judged.missing))}" if judged.missing else ""
     told = f"{NO_ANSWER}{why}: {sentence(judged.reason)}{missing}\n\n{FOUND}\n\n{found.answer}"
     return replace(
-        found, status="no_answer", answer=None, message=told, rejected_answer=found.answer
+        found,
+        status="no_answer",
+        answer=None,
+        message=told,
+        rejected_answer=found.answer,
+        grounded=None,
     )
 
 

@@ -145,8 +145,8 @@ class ResultDocument(TypedDict):
     `value` is the answer as a value, where it is one. `answer` is null unless `status` is "done";
     `message` then says why, and `rejected_answer` is the last answer that did not fit the schema of
     `--json-schema`, or was judged to be incomplete. `verdict` is the last judgement, null where
-    nobody judged. `without_tools`: the model wrote the answer in words instead of a plan.
-    `exit_code` is what this request alone would have ended with.
+    nobody judged. `grounded` is false of an answer that is from the model's own knowledge, and null
+    without an answer. `exit_code` is what this request alone would have ended with.
     `model` is the one that wrote the last plan, of a chain the one that answered; it and
     `session_id` are empty where there was none. Logs and OpenTelemetry name the run by `trace_id`;
     it is empty where none began. Durations are seconds. `graph` is null where the request was not
@@ -161,7 +161,7 @@ class ResultDocument(TypedDict):
     verdict: Verdict | None
     message: str
     rejected_answer: str | None
-    without_tools: bool
+    grounded: bool | None
     exit_code: int
     session_id: str
     trace_id: str
@@ -265,7 +265,7 @@ def outcome_document(outcome: RunOutcome, session_id: str, model: str) -> Result
         "verdict": outcome.verdict,
         "message": outcome.message,
         "rejected_answer": outcome.rejected_answer,
-        "without_tools": outcome.without_tools,
+        "grounded": outcome.grounded,
         "exit_code": int(outcome.exit_code),
         "session_id": session_id,
         "trace_id": outcome.trace_id,

@@ -351,6 +351,11 @@ class Progress:
             line = "\n".join(_said(line, live))
         self._write(f"{line}\n")
 
+    def say_beside_answer(self, text: str) -> None:
+        """Write a line that belongs to the answer above it; on a terminal all of it is dim."""
+        line, live = f"({printable(text)})", self._waits.live
+        self._write(f"{live.styled(line, DIM) if live.is_live else line}\n")
+
     def show_code(self, stage: str, code: str) -> None:
         """Write Python below its stage: indented, on a terminal with its colours."""
         lines = self._harmless_lines(code).splitlines()

@@ -214,23 +214,22 @@ def words(text: str, *, declines: bool = False) -> NoPlan:
 
 async def test_an_answer_in_words_is_asked_about_once_and_then_is_the_answer() -> None:
     fakes = FakeParts([words("It is Paris."), words("Paris is the capital.")], {})
-    outcome, events = await run(context(fakes))
+    outcome, _ = await run(context(fakes))
     assert (outcome.answer, outcome.exit_code) == ("Paris is the capital.", 0)
-    assert outcome.without_tools
+    assert outcome.grounded is False
     assert len(fakes.inputs) == 2
-    assert Notice("loop", "the model wrote the answer itself; no tool was called") in events
 
 
-async def test_an_answer_in_words_after_a_call_is_not_marked_as_without_tools() -> None:
+async def test_an_answer_in_words_after_a_call_rests_on_it() -> None:
     fakes = FakeParts([Plan("p1"), words("12"), words("12")], {"p1": [reading("12")]})
     outcome, _ = await run(context(fakes))
-    assert (outcome.answer, outcome.without_tools) == ("12", False)
+    assert (outcome.answer, outcome.grounded) == ("12", True)
 
 
 async def test_a_plan_after_an_answer_in_words_counts_more() -> None:
     fakes = FakeParts([words("I think 4"), Plan("p1")], {"p1": [FinalAnswer("5")]})
     outcome, _ = await run(context(fakes))
-    assert (outcome.answer, outcome.without_tools) == ("5", False)
+    assert outcome.answer == "5"
 
 
 async def test_a_refusal_in_words_is_told_as_one() -> None:

@@ -29,6 +29,9 @@ ARGUMENT_CHARACTERS: Final = 60
 
 ARGUMENTS_NAMED: Final = 6
 
+GROUNDED: Final = "grounded"
+"""Key of the metadata of a run's last item under which it stands that its answer is not."""
+
 LEFT: Final = "left"
 """Beside it, how many exchanges before that one count."""
 
@@ -82,7 +85,8 @@ class DatedExchange:
     """A request and its answer, None if it got none; `asked_at` is Unix time in seconds.
 
     `tools` are the names of those that were called for it, each once, and `calls` the last that
-    succeeded, as a plan would write them. The user has taken back what is `undone`.
+    succeeded, as a plan would write them. The user has taken back what is `undone`. The answer is
+    from a model's own knowledge where it is not `grounded`.
     """
 
     asked_at: float
@@ -91,6 +95,7 @@ class DatedExchange:
     tools: tuple[str, ...] = ()
     undone: bool = False
     calls: tuple[str, ...] = ()
+    grounded: bool = True
 
 
 @frozen
@@ -119,6 +124,8 @@ def dated_exchanges(
             found.append(DatedExchange(item.timestamp, item.user_query, None))
         elif item.type == "run_metadata" and UNDONE in item.metadata:
             _take_back(found, item.metadata[UNDONE])
+        elif item.type == "run_metadata" and item.metadata.get(GROUNDED) is False and found:
+            found[-1] = replace(found[-1], grounded=False)
         elif item.type in ("tool_call", "tool_output") and item.tool_name and found:
             found[-1] = _with_call(found[-1], item, item.tool_name)
         elif item.type == "final_answer" and item.final_answer is not None:

@@ -13,6 +13,7 @@ from core.tools.catalog import ToolCatalog
 from core.tools.record import ToolRecord
 from core.turn import (
     CLARIFICATION,
+    DOCUMENTS_FIT,
     FINAL_ANSWER,
     NO_ANSWER,
     Attempt,
@@ -66,6 +67,12 @@ NO_TOOL_NEAR = (
     'return "FINAL_ANSWER: " with the answer in your own words.'
 )
 """Follows a request that shares no words with any tool; small models heed what stands last."""
+
+DOCUMENTS_FIRST = (
+    "The user's documents have passages that fit this request: read them first, with {tool}, and "
+    "answer from what they say. Where they don't answer it, say so, and answer otherwise."
+)
+"""Follows a request for which the documents have passages (`core.turn.DOCUMENTS_FIT`)."""
 
 ENGLISH_WORDS = frozenset(
     (
@@ -221,6 +228,9 @@ def _closing_text(inputs: DecisionInputs) -> str:
         return _failures_text(inputs)
     if inputs.observation is not None:
         return READ_ALREADY
+    hint = inputs.perception.tool_hint
+    if inputs.perception.intent == DOCUMENTS_FIT and hint:
+        return DOCUMENTS_FIRST.format(tool=hint)
     return NO_TOOL_NEAR if _is_for_no_tool(inputs) else ""
 
 

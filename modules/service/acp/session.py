@@ -167,8 +167,13 @@ class AcpSession:
             counts = {"totalTokens": usage.tokens, "inputTokens": usage.input_tokens}
             more = {"outputTokens": usage.output_tokens, "cachedReadTokens": usage.cached_tokens}
             result["usage"] = {**counts, **more}
+        meta: JsonObject = {}
+        if outcome.grounded is not None:
+            meta["cortex_r"] = {"grounded": outcome.grounded}
         if (execution := current()) is not None:
-            result["_meta"] = {"traceparent": execution.traceparent}
+            meta["traceparent"] = execution.traceparent
+        if meta:
+            result["_meta"] = meta
         return result
 
     async def _keep_folder(self, conversation: AgentConversation, request: str) -> None:

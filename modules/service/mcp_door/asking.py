@@ -45,6 +45,10 @@ class AskResult(BaseModel):
     verdict: Verdict | None = Field(
         description="satisfied, need_more or blocked; null where nobody judged the answer"
     )
+    grounded: bool | None = Field(
+        description="false of an answer that is from the model's own knowledge: nothing was looked "
+        "up; null without an answer"
+    )
     message: str = Field(description="why there is no answer, or what is to be known beside it")
     session_id: str = Field(description="goes on with this conversation when it is given back")
     trace_id: str
@@ -83,6 +87,7 @@ async def ask(
         answer=outcome.answer,
         status=outcome.status,
         verdict=outcome.verdict,
+        grounded=outcome.grounded,
         message=outcome.message or "; ".join(notes),
         session_id=run.conversation_id or "",
         trace_id=execution.trace_id,

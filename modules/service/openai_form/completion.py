@@ -39,6 +39,7 @@ class Answer:
         usage: what models have used.
         trace_id: under which the run is traced.
         verdict: how the answer was judged; None where nobody did.
+        grounded: false of an answer that is from the model's own knowledge; None without one.
     """
 
     text: str
@@ -47,6 +48,7 @@ class Answer:
     usage: Usage
     trace_id: str
     verdict: Verdict | None = None
+    grounded: bool | None = None
 
     @property
     def used(self) -> JsonObject:
@@ -62,6 +64,8 @@ class Answer:
     def ours(self) -> JsonObject:
         """What the API has no place for."""
         told: JsonObject = {"status": self.status, "trace_id": self.trace_id}
+        if self.grounded is not None:
+            told["grounded"] = self.grounded
         return {"cortex_r": told | ({"verdict": self.verdict} if self.verdict else {})}
 
 
@@ -83,7 +87,8 @@ def answer_of(outcome: RunOutcome, question: str | None, asked: Asked, trace_id:
     ends = [at for stop in asked.body.stop if stop and (at := text.find(stop)) >= 0]
     is_refusal = asked.schema is not None and status != "done"
     shown = text[: min(ends, default=None)]
-    return Answer(shown, is_refusal, status, outcome.usage, trace_id, outcome.verdict)
+    judged = outcome.verdict, outcome.grounded
+    return Answer(shown, is_refusal, status, outcome.usage, trace_id, *judged)
 
 
 def stopped() -> Unfit:

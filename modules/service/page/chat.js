@@ -95,6 +95,7 @@ function drawHistory(told, ended) {
   know(told);
   told.messages.forEach((each) => {
     const article = each.role === "user" ? drawRequest(each.content, each.at) : drawKeptAnswer(each.content);
+    if (each.grounded === false) { article.querySelector(".markdown").after(ofOwnKnowledge()); }
     if (each.undone) { article.classList.add("undone"); article.prepend(element("p", "quiet", "taken back")); }
   });
   chat.title = told.title;

@@ -248,7 +248,7 @@ const READ = {
     run.questions.forEach(({ span }) => end(run, span, "open", at));
     run.questions.clear();
     /* What was written and did not become the answer is none. */
-    Object.assign(run, { status: event.status, message: event.message, usage: event.usage, doing: "", isDone: true,
+    Object.assign(run, { status: event.status, grounded: event.grounded, message: event.message, usage: event.usage, doing: "", isDone: true,
       conversation: event.conversation_id || run.conversation, answer: event.answer ?? "" });
     run.span.tokens = (run.usage.input_tokens || 0) + (run.usage.output_tokens || 0);
     run.span.cost = run.usage.cost || 0;

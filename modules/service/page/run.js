@@ -182,6 +182,7 @@ function answerView(run) {
   function tell(words) {
     article.classList.remove("going");
     fold();
+    if (run.grounded === false) { text.after(ofOwnKnowledge()); }
     trouble.textContent = shown(words);
     article.append(actionsOf(run.answer, run.span.name));
   }
@@ -213,6 +214,8 @@ function answerView(run) {
   tick();
   return { article, run, draw, tell, tick: () => { if (!run.isDone) { tick(); steps.tick(); } } };
 }
+/* What stands under an answer that rests on nothing. */
+function ofOwnKnowledge() { return element("p", "quiet", "from the model's own knowledge, nothing was looked up"); }
 /* What can be done with an answer, or with a request that has none. */
 function actionsOf(answer, request) {
   const actions = element("div", "actions");

@@ -290,10 +290,14 @@ class ErrorEvent(EventBase):
 
 
 class ResponseDone(EventBase):
-    """The last event of every run."""
+    """The last event of every run.
+
+    `grounded` is false of an answer that is from the model's own knowledge.
+    """
 
     status: RunStatus
     verdict: Verdict | None
+    grounded: bool | None
     answer: str | None
     message: str
     conversation_id: str | None

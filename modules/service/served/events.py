@@ -102,6 +102,7 @@ def ended(
         {
             "status": outcome.status,
             "verdict": outcome.verdict,
+            "grounded": outcome.grounded,
             "answer": outcome.answer,
             "message": outcome.message,
             "conversation_id": conversation_id,

@@ -124,7 +124,9 @@ def full_outcome() -> RunOutcome:
         Step(2, 1, perception, Plan("p3"), FinalAnswer("3"), 1.0),
     )
     used = Usage(3, 100, 20, 64, 0.5)
-    return RunOutcome("done", "3", "", steps, used, {"m": used}, {"total": 1.75000049})
+    return RunOutcome(
+        "done", "3", "", steps, used, {"m": used}, {"total": 1.75000049}, grounded=True
+    )
 
 
 class TestDocument:
@@ -154,7 +156,7 @@ class TestDocument:
             "message": "",
             "verdict": None,
             "rejected_answer": None,
-            "without_tools": False,
+            "grounded": True,
             "exit_code": 0,
             "session_id": "2026/11/21/session-1-abcdef",
             "trace_id": "",

@@ -7,20 +7,34 @@ documents hold. A passage that has two thirds of a question's telling words is n
 import asyncio
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from core.base.text import lazy_pattern
 from core.errors import CallRefused, ServerError
 from core.ports import PerceptionInputs, ToolCaller
-from core.turn import PerceptionResult
+from core.tools.spec import ToolSpec
+from core.turn import DOCUMENTS_FIT, PerceptionResult
 from modules.models.offline.planner import OPEN_QUESTION
 from modules.models.offline.quotes.asking import ENDINGS, word_roots
 from modules.models.offline.quotes.documents import documents_tool, open_question
+from servers.rag.index.reader import find_by_words, written_at
 
 HINT_SECONDS: Final = 3.0
 """How long a first plan waits for the index, which answers within 0.1 s once its server runs."""
 
 PASSAGES_LOOKED_AT: Final = 3
+
+REQUEST_CHARACTERS: Final = 2_000
+"""Of a longer request only the beginning is looked for."""
+
+MATCH_MIN: Final = 0.6
+"""A passage that holds this share of a request's words (`WordPassage.match`) may answer it.
+
+Of 60 English questions of XQuAD 87% have one in an index of their own texts, and of 60 others 5%
+in that index; of 120, none has one in the sample documents. There, 11 of 14 questions about them
+have one, and 1 of 19 everyday requests.
+"""
 
 ENOUGH_WORDS: Final = 2 / 3
 """Which part of the question's telling words one passage must have."""
@@ -35,14 +49,23 @@ async def hint_at_documents(
     perception: PerceptionResult,
     inputs: PerceptionInputs,
     caller: ToolCaller,
+    index_folder: Path | None = None,
     seconds: float = HINT_SECONDS,
 ) -> PerceptionResult:
     """`perception`, with the documents' search as its hint if the index answers the question.
 
-    Without an answer within `seconds`, or where a server fails, nothing is hinted at.
+    Where there is an index in `index_folder`, its words are asked in this process, whatever the
+    request's form or language, and no server starts. Else the server is asked, about questions
+    alone: without an answer within `seconds`, or where it fails, nothing is hinted at.
     """
-    tool, question = documents_tool(inputs.tools), open_question(inputs.user_input)
-    if perception.intent != OPEN_QUESTION or tool is None or question is None:
+    tool = documents_tool(inputs.tools)
+    if tool is None or perception.tool_hint is not None:
+        return perception
+    if index_folder is not None and written_at(index_folder):
+        fits = await asyncio.to_thread(_holds_words_of, index_folder, inputs.user_input)
+        return _hinting_at(tool, perception) if fits else perception
+    question = open_question(inputs.user_input)
+    if perception.intent != OPEN_QUESTION or question is None:
         return perception
     looked_for = {"query": question.query, "top_k": PASSAGES_LOOKED_AT, "mode": "words"}
     try:
@@ -52,14 +75,23 @@ async def hint_at_documents(
         return perception
     if not await asyncio.to_thread(_answers, str(found.value), question.terms):
         return perception
+    return _hinting_at(tool, perception)
+
+
+def _hinting_at(tool: ToolSpec, perception: PerceptionResult) -> PerceptionResult:
     return perception.model_copy(
         update={
-            "intent": "ask_documents",
+            "intent": DOCUMENTS_FIT,
             "tool_hint": tool.name,
-            "tags": ["ask_documents", tool.name],
+            "tags": [DOCUMENTS_FIT, tool.name],
             "selected_servers": [tool.server],
         }
     )
+
+
+def _holds_words_of(index_folder: Path, request: str) -> bool:
+    passages = find_by_words(index_folder, request[:REQUEST_CHARACTERS], PASSAGES_LOOKED_AT)
+    return any(each.rare and each.match >= MATCH_MIN for each in passages)
 
 
 def _answers(found: str, terms: Sequence[str]) -> bool:

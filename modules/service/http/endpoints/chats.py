@@ -208,9 +208,15 @@ def _messages(items: list[MemoryItem], redactor: Redactor) -> Iterator[Message]:
     for each in dated_exchanges(items, with_undone=True):
         at, undone = each.asked_at, each.undone
         asked = redactor.text(each.request)
-        yield Message(role="user", content=asked, at=at, undone=undone)
+        yield Message(role="user", content=asked, at=at, undone=undone, grounded=True)
         if each.answer is not None:
-            yield Message(role="assistant", content=each.answer, at=at, undone=undone)
+            yield Message(
+                role="assistant",
+                content=each.answer,
+                at=at,
+                undone=undone,
+                grounded=each.grounded,
+            )
 
 
 def _tell_nobody(stage: str, text: str) -> None:

@@ -198,12 +198,16 @@ class ChatList(TypedDict):
 
 
 class Message(TypedDict):
-    """What somebody said in a conversation; `undone` counts no more."""
+    """What somebody said in a conversation; `undone` counts no more.
+
+    `grounded` is false of an answer that is from the model's own knowledge.
+    """
 
     role: Literal["user", "assistant"]
     content: str
     at: Time
     undone: bool
+    grounded: bool
 
 
 class History(TypedDict):

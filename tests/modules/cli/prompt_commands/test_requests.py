@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,8 +31,9 @@ def saying(answer: str) -> str:
 
 
 def told_of(typed: Typed) -> tuple[Exchange, ...]:
-    """What prompts tell of."""
-    return exchanges(typed.conversation.session.items)
+    """What prompts tell of; whether answers rest on anything is no matter here."""
+    told = exchanges(typed.conversation.session.items)
+    return tuple(replace(each, grounded=True) for each in told)
 
 
 def changing(new: str) -> Callable[[str], Awaitable[str]]:

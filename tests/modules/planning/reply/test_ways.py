@@ -118,7 +118,8 @@ def ending(outcome: RunOutcome, called: list[str], way: Way) -> str:
     if outcome.answer is not None:
         if called:
             return f"calls {outcome.answer}"
-        return f"{'in words' if outcome.without_tools else 'answers'} {outcome.answer}"
+        is_plan = "def solve" in outcome.steps[-1].plan.source
+        return f"{'answers' if is_plan else 'in words'} {outcome.answer}"
     assert outcome.exit_code == 3
     assert not called
     if outcome.message.startswith("The model declined: "):

@@ -1,6 +1,7 @@
 """A question that names no documents is hinted at them if their index answers it, and only then."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -10,14 +11,17 @@ from core.ports import DecisionInputs, PerceptionInputs
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
 from core.tools.spec import ToolSpec
-from core.turn import PerceptionResult
+from core.turn import DOCUMENTS_FIT, PerceptionResult
 from core.values import JsonObject
 from modules.models.offline.quotes.documents_hint import hint_at_documents
 from modules.perception import run_perception
-from modules.planning.prompt.decision import NO_TOOL_NEAR, decision_prompt
+from modules.planning.prompt.decision import DOCUMENTS_FIRST, NO_TOOL_NEAR, decision_prompt
+from servers.rag.index.index import Index
+from servers.rag.index.schema import INDEX_FILE
 from tests.doubles import FakeDispatcher, FakeModel, FakeParts, context, profile, text_result
 from tests.modules.models.offline.plans import INTEGER, TEXT
 from tests.modules.models.offline.quotes.test_document_plans import document_tool
+from tests.servers.rag.index.made import FINGERPRINT, put
 
 SEARCH = document_tool(
     "search_stored_documents",
@@ -79,7 +83,7 @@ async def test_a_question_that_the_documents_know_nothing_of_is_hinted_nowhere(
 
 async def test_a_question_that_a_passage_has_the_words_of_is_hinted_at_the_documents() -> None:
     perception, calls = await perceived(NOTICE, FOUND)
-    assert (perception.intent, perception.tool_hint) == ("ask_documents", SEARCH.name)
+    assert (perception.intent, perception.tool_hint) == (DOCUMENTS_FIT, SEARCH.name)
     assert perception.selected_servers == ["documents"]
     assert not closes_without_a_tool(NOTICE, perception)
     assert calls == [
@@ -122,3 +126,61 @@ async def test_an_index_that_takes_its_time_is_not_waited_for() -> None:
     before = PerceptionResult(intent="ask")
     inputs = PerceptionInputs(NOTICE, {}, ToolCatalog([SEARCH]))
     assert await hint_at_documents(before, inputs, Silent([SEARCH], {}), seconds=0.01) == before
+
+
+GARDEN = (
+    "Giving up a plot: the notice period is six weeks, in writing, to the committee.",
+    "Die Kündigungsfrist für eine Parzelle beträgt sechs Wochen.",
+    "The gate is locked at dusk from October to March.",
+)
+
+
+async def hinted(folder: Path, request: str) -> tuple[PerceptionResult, list[object]]:
+    """With the index in that folder, and a server that knows all; what the server was asked."""
+    dispatcher = FakeDispatcher([SEARCH, ADD], {NAME: FOUND})
+    asked = context(FakeParts([], {}), request=request, dispatcher=dispatcher)
+    perception = await run_perception(asked, index_folder=folder)
+    return perception, [*dispatcher.calls]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "fits"),
+    [
+        ("What is the notice period for giving up a plot?", True),
+        ("tell me about the notice period of plots, please", True),
+        ("Kündigungsfrist für eine Parzelle?", True),
+        ("When is the gate locked?", True),
+        ("What is the capital of France?", False),
+        ("Who wrote Faust?", False),
+        ("Write a haiku about autumn", False),
+        ("In what period did dinosaurs give birth to mammals?", False),
+        ("x" * 500_000, False),
+    ],
+)
+async def test_an_index_says_itself_whether_it_has_the_words_and_no_server_is_asked(
+    request_text: str, fits: bool, tmp_path: Path
+) -> None:
+    index = Index.open(tmp_path, FINGERPRINT)
+    put(index, "garden.md", *GARDEN)
+    for number in range(12):
+        put(index, f"log-{number}.md", f"Line {number} of a log on other things.")
+    index.close()
+    perception, calls = await hinted(tmp_path, request_text)
+    assert (perception.intent == DOCUMENTS_FIT) is fits
+    assert calls == []
+    prompt = decision_prompt(
+        DecisionInputs(request_text, ToolCatalog([SEARCH, ADD]), perception), PROMPT, profile()
+    ).text
+    assert (DOCUMENTS_FIRST.format(tool=SEARCH.name) in prompt) is fits
+    assert not (fits and NO_TOOL_NEAR in prompt)
+
+
+async def test_while_there_is_no_index_the_server_is_asked(tmp_path: Path) -> None:
+    perception, calls = await hinted(tmp_path, NOTICE)
+    assert (perception.intent, len(calls)) == (DOCUMENTS_FIT, 1)
+
+
+async def test_a_broken_index_hints_at_nothing(tmp_path: Path) -> None:
+    (tmp_path / INDEX_FILE).write_bytes(b"no index of ours")
+    perception, _ = await hinted(tmp_path, NOTICE)
+    assert perception.tool_hint is None
