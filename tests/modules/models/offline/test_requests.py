@@ -153,7 +153,6 @@ REFUSED: list[tuple[str, str]] = [
     ("3 apples and 4 pears", '"apples"'),
     ("delete all my files", "No model is connected"),
     ("translate hello to French", "No model is connected"),
-    ("convert the poem to prose", "No model is connected"),
     ("5 +", "ends"),
     ("(2 + 3", '")"'),
     ("sum", "ends"),
