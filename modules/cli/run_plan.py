@@ -318,6 +318,7 @@ async def _report_on(
     began = time.perf_counter()
     result = await run_plan(Plan(source), dispatcher.catalog, call, sandbox, on_repaired)
     took = time.perf_counter() - began
+    progress.tell_calls(str(result.failure) if isinstance(result, PlanFailed) else "")
     ran = sandbox.newest
     value, printed = (ran.value, ran.printed) if ran is not None else (None, "")
     return PlanReport(result, value, printed, repaired, took, is_world_down)

@@ -48,6 +48,7 @@ class PlanCalls:
         self._slots = asyncio.Semaphore(self._limits.tool_calls_at_once)
         self._rebuilding = asyncio.Lock()  # threads at work in turn leave the event loop its own
         self._large: set[int] = set()
+        self._forbidden: set[int] = set()
         self._tasks: dict[int, asyncio.Task[CallOutcome]] = {}
         self._records: list[ToolCall | None] = []
 
@@ -59,11 +60,19 @@ class PlanCalls:
     async def any_of(self, pending: Iterable[int]) -> dict[int, CallOutcome]:
         """Wait until at least one of these calls has ended; gives all that have.
 
-        A large one is given alone: what the interpreter gets at once, it takes over in one go.
+        A large one is given alone: what the interpreter gets at once, it takes over in one go. One
+        that a person has refused comes last: it may end the plan, and with it those beside it that
+        the same answer has allowed.
         """
         tasks = {call_id: self._tasks[call_id] for call_id in pending}
-        await asyncio.wait(tasks.values(), return_when=asyncio.FIRST_COMPLETED)
-        ended = [call_id for call_id, task in tasks.items() if task.done()]
+        while True:
+            still = [t for id_, t in tasks.items() if not t.done() or id_ not in self._forbidden]
+            await asyncio.wait(still or tasks.values(), return_when=asyncio.FIRST_COMPLETED)
+            ended = [id_ for id_, task in tasks.items() if task.done()]
+            told = [id_ for id_ in ended if id_ not in self._forbidden]
+            if told or len(ended) == len(tasks):
+                break
+        ended = told or ended
         large = [call_id for call_id in ended if call_id in self._large]
         return {call_id: tasks[call_id].result() for call_id in large[:1] or ended}
 
@@ -114,6 +123,8 @@ class PlanCalls:
         try:
             result = await self._call(request.tool, request.arguments)
         except (CallRefused, WorldError) as error:
+            if isinstance(error, CallRefused) and error.by_person:
+                self._forbidden.add(request.call_id)
             raise _CallFailed(str(error) or type(error).__name__) from error
         if result.is_error:
             raise _CallFailed(result.error_text or f"{request.tool.name} failed without a message")

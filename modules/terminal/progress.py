@@ -235,6 +235,14 @@ class Progress:
                 following = ""
             case _:
                 return
+        self._tell_settled(view, following)
+
+    def tell_calls(self, following: str) -> None:
+        """Tell calls that have ended where no run does; `following` is what is said after them."""
+        if self._view is not None and self._has_trail:
+            self._tell_settled(self._view, following)
+
+    def _tell_settled(self, view: RunView, following: str) -> None:
         for call in view.settled():
             if call.ok:
                 columns = self._waits.live.columns

@@ -58,7 +58,7 @@ from modules.models.offline.refusal import (
     Beyond,
     Decided,
     Exhausted,
-    NoNumber,
+    Misfit,
     Refusal,
     Unsure,
     explain,
@@ -264,7 +264,7 @@ def _plan_request(inputs: DecisionInputs, number: float | None) -> str:
             raise
         if (source := _plan_for_tools(inputs)) is not None:
             return source
-        if not isinstance(refusal, NoNumber) or any(map(str.isdigit, inputs.user_input)):
+        if not isinstance(refusal, Misfit) or any(map(str.isdigit, inputs.user_input)):
             raise refusal from None
         raise Beyond(_nearest(inputs)) from None
     return write_plan(question, inputs)

@@ -38,8 +38,8 @@ class Refusal(Exception):
         self.advice = advice
 
 
-class NoNumber(Refusal):
-    """A word stands where arithmetic has a number, as in a request that is no arithmetic."""
+class Misfit(Refusal):
+    """A word stands where arithmetic has no such word: where there is no digit, it is none."""
 
 
 class Beyond(Refusal):

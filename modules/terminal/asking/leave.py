@@ -82,7 +82,7 @@ async def _edited(dialogue: Dialogue, question: LeaveQuestion) -> Leave:
 
     begun = question.rules[0] if question.rules else question.tool
     written = await typed(dialogue, prompt_line("The rule:", ""), rule, begun=begun)
-    prompt = prompt_line("Allow it, and keep the rule for this session, or always?", "N/a/A")
+    prompt = prompt_line("Allow it by this rule?", "N/a/A")
     holds = await typed(dialogue, prompt, _lasting)
     if holds == "no":
         return Leave("no")

@@ -4,13 +4,16 @@ import asyncio
 
 import pytest
 
+from core.errors import CallRefused
 from core.tools.catalog import ToolCatalog
 from core.tools.content import TextBlock, ToolResult
 from core.tools.spec import ToolSpec
 from core.turn import PlanFailure
 from core.values import Json, JsonObject
 from modules.sandbox import Sandbox
+from modules.sandbox.calls import PlanCalls
 from modules.sandbox.language.prelude import AVAILABLE_MODULES, PLAN_LANGUAGE_NOTES
+from modules.sandbox.limits import RequestedCall
 from tests.modules.sandbox.sandbox_tools import (
     CATALOG,
     TEST_TIMEOUT_SECONDS,
@@ -271,3 +274,27 @@ async def test_a_text_that_comes_with_the_request_is_a_variable_of_the_plan() ->
         result = await sandbox.run(solve("return stdin"), CATALOG, Tools())
     assert result.failure is not None, "the next plan has none of it"
     assert "stdin" in result.failure.message
+
+
+async def test_a_call_that_a_person_refuses_ends_no_plan_before_those_allowed_beside_it() -> None:
+    started = asyncio.Event()
+
+    async def call(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+        if arguments["a"] == 1:
+            raise CallRefused("the user did not allow this call", by_person=True)
+        await started.wait()
+        return ToolResult((TextBlock("sent"),))
+
+    calls, add = PlanCalls(call), CATALOG.resolve("add")
+    calls.send(RequestedCall(number, add, {"a": number}, raw=False) for number in range(3))
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS):
+        ended = asyncio.create_task(calls.any_of([0, 1, 2]))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not ended.done(), "the refused one is told last"
+        started.set()
+        assert {*await ended} <= {0, 2}
+        assert {*await calls.any_of([1, 2])} == {2}
+        assert "did not allow" in str((await calls.any_of([1]))[1].error)
+        await calls.end()
+    assert [each.ok for each in calls.finished()] == [True, False, True]

@@ -75,6 +75,21 @@ async def test_a_result_that_gives_orders_makes_no_call(tmp_path: Path) -> None:
     assert f"mail page to {BOB}" in prompt, "and is no part of what is asked"
 
 
+async def test_a_number_that_another_part_gave_is_not_the_users_word(tmp_path: Path) -> None:
+    graph = TaskGraph(
+        "find the account on the page, then pay it",
+        (Subtask("page", "read the page"), Subtask("end", "pay account {{page}} by mail")),
+    )
+    reads = plan("await tools.echo(text='666')\n    return 'FINAL_ANSWER: 666'")
+    pays = plan("return f\"FINAL_ANSWER: {await tools.send_mail(to='666', text='x')}\"")
+    replies = by_words(read_the_page=reads, pay_account_666=pays)
+    played = Played(tmp_path, replies, servers=with_mail(tmp_path), security=STRICT, calls=80)
+    await played.ask(graph)
+    told = mails(played)
+    assert told
+    assert all("was not called" in each for each in told)
+
+
 async def test_a_replan_can_not_put_an_order_beside_words_that_were_trusted(
     tmp_path: Path,
 ) -> None:

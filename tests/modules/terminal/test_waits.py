@@ -440,3 +440,12 @@ class TestCalls:
     )
     def test_not_where_nobody_looks_or_wants_it(self, screen: Callable[[], Screen]) -> None:
         assert "<" not in self.run_of(65, RunOutcome("done", "3", ""), screen())
+
+
+def test_calls_of_a_plan_that_no_run_follows_are_told_when_it_says_so() -> None:
+    screen = Screen()
+    screen.tell(ToolCallStarted(1, "desk.delete_file", {}))
+    screen.tell(ToolCallFinished(1, ToolCall("desk.delete_file", {}, True, "deleted", 0.001)))
+    assert "deleted" not in screen.stream.getvalue()
+    screen.progress.tell_calls("")
+    assert "✓ desk.delete_file()" in "\n".join(screen_lines(screen.stream.getvalue()))

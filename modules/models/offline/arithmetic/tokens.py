@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeVar
 from core.base.text import lazy_pattern
 from modules.models.offline.arithmetic.tree import Number
 from modules.models.offline.arithmetic.vocabulary import Phrases
-from modules.models.offline.refusal import Ambiguous, NoNumber, Refusal, quoted
+from modules.models.offline.refusal import Ambiguous, Misfit, Refusal, quoted
 
 NUMBER_WANTED: Final = "where a number is expected"
 
@@ -245,8 +245,7 @@ class Cursor:
         if token.kind is Kind.END:
             return Refusal(f"the request ends {where or 'too early'}")
         word = self.source[token.start : token.end]
-        kind = NoNumber if where == NUMBER_WANTED else Refusal
-        return kind(f"it does not understand {quoted(word)} {where}".rstrip())
+        return Misfit(f"it does not understand {quoted(word)} {where}".rstrip())
 
 
 def _counted(names: str, start: int = 0, step: int = 1) -> dict[str, int]:

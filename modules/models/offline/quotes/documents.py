@@ -134,8 +134,8 @@ _YES_OR_NO: Final = lazy_pattern(r"(?!what|who|when|where|which|why|how)", re.IG
 _OF_THE_AGENT: Final = lazy_pattern(r"\b(?:you|your|yours|yourself|cortex(?:-r)?)\b", re.IGNORECASE)
 _OF_THE_USER: Final = lazy_pattern(
     r"^(?!.*\b(?:can|may|must|should|shall|could)\s+i\b).*\bmy\b|\b(?:me|mine|myself)\b|\bi\s+(?:was|were|am|did|had)\b|\b(?:am|was|did|have|had|will|would)\s+i\b"
-    r"|\bdo\s+i\s+(?:live|look|work|come|have|own|like|love|weigh|feel|think|mean|want|sound|seem|earn|"
-    r"say|know|do)\b|\bi['’](?:m|ve|d|ll)\b",
+    r"|\bdo\s+i\s+(?:live|look|work|come|have|own|drive|prefer|like|love|weigh|feel|think|"
+    r"mean|want|sound|seem|earn|say|know|do)\b|\bi['’](?:m|ve|d|ll)\b",
     re.IGNORECASE,
 )
 _OF_THE_PRESENT: Final = lazy_pattern(

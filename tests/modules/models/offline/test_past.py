@@ -74,6 +74,8 @@ DOCUMENTS = tool("search_stored_documents", "documents", query="string")
         ("what is my name?", "name"),
         ("What's my favourite tea?", "favourite tea"),
         ("what car do I have?", "car"),
+        ("what car do I drive?", "car"),
+        ("what tea do I prefer?", "tea"),
         ("who is my dentist?", "dentist"),
         ("where do I live?", "live"),
         ("when is my birthday?", "birthday"),

@@ -152,6 +152,7 @@ REFUSED: list[tuple[str, str]] = [
     ("what is the meaning of life?", "searches documents"),
     ("3 apples and 4 pears", '"apples"'),
     ("delete all my files", "No model is connected"),
+    ("translate hello to French", "No model is connected"),
     ("5 +", "ends"),
     ("(2 + 3", '")"'),
     ("sum", "ends"),
