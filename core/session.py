@@ -372,7 +372,7 @@ class MultiMCP:
                 raise
 
     async def _close_all(self) -> None:
-        for task in self._starts.values():
+        for task in self._starts.values():  # who is ended while it starts has not failed
             task.cancel()
         ends = [asyncio.create_task(one.aclose()) for one in self._connections.values()]
         pending: set[asyncio.Task[None]] = set()
@@ -420,7 +420,8 @@ class MultiMCP:
         if tasks := [*starts]:
             done, _ = await asyncio.wait(tasks, timeout=seconds)
             for task in done:
-                task.result()  # a bug of ours is not passed over
+                if not task.cancelled():
+                    task.result()  # a bug of ours is not passed over
 
     async def _start(self, name: str) -> None:
         connection = self._connections.get(name)

@@ -58,4 +58,4 @@ def gated(tmp_path: Path, gates: Path) -> list[str]:
     """Options for a profile with the gated server, `gate`, alone."""
     server = f"id: gate\nscript: {GATED}\nargs: [{gates}]\ndescription: waits at gates"
     profile = write_profile(tmp_path, server)
-    return ["--profile", str(profile), "--approve", "gate.hold"]
+    return ["--profile", str(profile), "--approve", "gate.hold(*)"]

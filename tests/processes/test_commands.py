@@ -51,7 +51,7 @@ def test_a_mistyped_command_asks_no_model_and_options_may_stand_before_a_command
     options = without_servers(tmp_path, answer="a model was asked")
     done = agent(tmp_path, *options, "modles", "list")
     assert (done.code, done.out) == (2, "")
-    assert "did you mean: agent.py models list" in done.err
+    assert "did you mean: agent.py models" in done.err
     assert session_files(tmp_path) == []
     done = agent(tmp_path, *options, "docks", "in", "Rotterdam")
     assert (done.code, done.out) == (0, "a model was asked\n")

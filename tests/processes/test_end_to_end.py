@@ -90,7 +90,7 @@ def test_odd_characters_on_stdin_are_answered_quietly_and_without_a_home(tmp_pat
     odd = 'ASCII values of "a{b}`c"'
     env = {"PATH": os.environ["PATH"], "CORTEX_HOME": str(tmp_path)}
     sums = ["--profile", str(write_profile(tmp_path, SUMS_SERVER))]
-    done = agent(tmp_path, *sums, "--quiet", "-", stdin=f"\x00{odd}\n".encode(), env=env)
+    done = agent(tmp_path, *sums, "--quiet", "-", stdin=f"\x02{odd}\n".encode(), env=env)
     assert (done.code, done.err) == (0, "")
     assert json.loads(done.out) == [ord(c) for c in "a{b}`c"]
 
@@ -337,9 +337,9 @@ def test_interrupting_gives_130_and_leaves_no_process(
     slow.write_text(SLOW_SERVER, encoding="utf-8")
     profile = write_profile(tmp_path, f"id: slow\nscript: {slow}\nargs: [{marker}]")
     model = script(tmp_path, [plan("return await tools.wait()")] * 2)
-    options = ["--profile", profile, "--model", model, "--verbose"]
+    options = ["--profile", profile, "--model", model, "--verbose", "--approve", "slow.wait"]
     process = subprocess.Popen(
-        [sys.executable, ROOT / "agent.py", *options, *([] if piped else ["wait"])],
+        [sys.executable, ROOT / "agent.py", *options, *([] if piped else ["wait now"])],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -501,7 +501,7 @@ def test_the_model_of_a_result_is_the_one_that_answered(tmp_path: Path) -> None:
     line = {"key": "", "purpose": "decision", "prompt": "another", "outcome": {"text": "x"}}
     recording.write_text(json.dumps(line))
     chain = f"replay:{recording},offline"
-    for request, model in (("uppercase one", "offline"), ("hello", "")):
+    for request, model in (("uppercase one", "offline"), ("help", "")):
         done = fresh_agent(
             tmp_path, "--json", request, "--model", chain, "--profile", str(write_profile(tmp_path))
         )
