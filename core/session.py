@@ -7,7 +7,7 @@ lists it can say what is on offer with no server up. `MCP` is the one-shot clien
 import asyncio
 import sys
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -153,15 +153,18 @@ class MultiMCP:
         silent = [name for name in wanted if name not in self.server_tools or name in self._changed]
         awake = [name for name in silent if not self._failures.rests(name)]
         await self._failures.tell_resting(name for name in silent if name not in awake)
-        await self._ended(map(self._begin, awake))
+        joined = {name for name in awake if self._is_starting(name)}
+        starts = {name: self._begin(name) for name in awake}
+        await asyncio.gather(*(self._ended(n, t, n in joined) for n, t in starts.items()))
 
     async def catch_up(self) -> None:
         """Give servers whose program has changed a moment to list their tools anew.
 
         They were begun by `recall`. What an older program listed is used of those that take longer.
         """
-        starts = [self._starts[name] for name in self._changed if name in self._starts]
-        await self._ended(starts, CATCH_UP_SECONDS)
+        starts = {name: self._starts[name] for name in self._changed if name in self._starts}
+        waits = (self._ended(n, t, True, CATCH_UP_SECONDS) for n, t in starts.items())
+        await asyncio.gather(*waits)
 
     async def recall(self, server_ids: Collection[str] | None = None) -> None:
         """Learn the tools that the cache knows, of the given servers, by default of all.
@@ -414,14 +417,22 @@ class MultiMCP:
             task = self._starts[name] = asyncio.create_task(self._start(name))
         return task
 
-    @staticmethod
-    async def _ended(starts: Iterable[asyncio.Task[None]], seconds: float | None = None) -> None:
-        """Wait for starts, which go on if the waiting is cut short."""
-        if tasks := [*starts]:
-            done, _ = await asyncio.wait(tasks, timeout=seconds)
-            for task in done:
-                if not task.cancelled():
-                    task.result()  # a bug of ours is not passed over
+    def _is_starting(self, name: str) -> bool:
+        task = self._starts.get(name)
+        return task is not None and not task.done()
+
+    async def _ended(
+        self, name: str, start: asyncio.Task[None], is_joined: bool, seconds: float | None = None
+    ) -> None:
+        """Wait for the start of a server, which goes on if the waiting is cut short.
+
+        One that was begun for others is waited for under its name, too (`is_joined`).
+        """
+        text = f"server '{name}' to start"
+        with self._hooks.waiting_for(text) if is_joined else nullcontext():
+            await asyncio.wait({start}, timeout=seconds)
+        if start.done() and not start.cancelled():
+            start.result()  # a bug of ours is not passed over
 
     async def _start(self, name: str) -> None:
         connection = self._connections.get(name)
