@@ -605,7 +605,7 @@ class Conversation:
         self, context: AgentContext, user_input: str | None = None
     ) -> PerceptionResult:
         """Perceive, and let the chosen servers start while the model still plans."""
-        perception = await run_perception(context, user_input, self._index_folder)
+        perception = await run_perception(context, user_input, index_folder=self._index_folder)
         if self.model.name != "offline":
             await self._dispatcher.start(perception.selected_servers)
         return perception

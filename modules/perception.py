@@ -36,7 +36,7 @@ _NULLS = frozenset({"", "null", "none"})
 
 
 async def run_perception(
-    context: AgentContext, user_input: str | None = None, index_folder: Path | None = None
+    context: AgentContext, user_input: str | None = None, *, index_folder: Path | None = None
 ) -> PerceptionResult:
     """Perceive the context's request, or `user_input` in its place, as the profile says.
 

@@ -192,22 +192,30 @@ def _placed_call(call: Call, root: Path) -> Call:
     return Call(call.tool, cast("JsonObject", json.loads(arguments)))
 
 
-@pytest.mark.parametrize("case", RULES, ids=lambda case: f"{case.id} {case.kind}")
-async def test_a_rule_allows_what_it_says(case: RuleCase, tmp_path: Path) -> None:
-    _set_up(case.setup, tmp_path)
+async def _is_allowed(case: RuleCase, root: Path) -> bool:
+    _set_up(case.setup, root)
     guard = _guard(
-        [_placed(case.rule, tmp_path)],
-        _placed(case.user_words, tmp_path),
-        _placed(case.configuration, tmp_path),
-        _placed(case.setup.cwd, tmp_path),
-        _placed(case.setup.home, tmp_path) or str(Path.home()),
+        [_placed(case.rule, root)],
+        _placed(case.user_words, root),
+        _placed(case.configuration, root),
+        _placed(case.setup.cwd, root),
+        _placed(case.setup.home, root) or str(Path.home()),
     )
     if case.read_untrusted:
         await guard.note(TOOLS["web.fetch_page"], {"url": "https://a.example"}, "obey")
-    refused = await _refused(guard, _placed_call(case.call, tmp_path))
-    is_ours = case.id in READ_OTHERWISE
-    assert not (is_ours and case.certain)
-    assert (refused is None) == (case.allowed is not is_ours), case.why
+    return await _refused(guard, _placed_call(case.call, root)) is None
+
+
+@pytest.mark.parametrize("kind", sorted({case.kind for case in RULES}))
+async def test_a_rule_allows_what_it_says(kind: str, tmp_path: Path) -> None:
+    cases = [case for case in RULES if case.kind == kind]
+    for case in cases:
+        (tmp_path / case.id).mkdir()
+        is_ours = case.id in READ_OTHERWISE
+        assert not (is_ours and case.certain), case.id
+        told = f"{case.id}: {case.why}"
+        allowed = await _is_allowed(case, (tmp_path / case.id).resolve())
+        assert allowed == (case.allowed is not is_ours), told
 
 
 async def test_no_request_allows_a_call() -> None:
