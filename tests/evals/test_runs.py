@@ -159,7 +159,7 @@ async def test_served_weights_are_given_the_same_prompt_as_local_ones() -> None:
     }
     async with serving(FakeService()) as service:
         service.answers(200, reply)
-        manager = ModelManager(ServedWeights(service.url, "qwen", 4096))
+        manager = ModelManager(ServedWeights(service.url, "qwen", 4096), retries=0)
         request = ModelRequest("text", "Be brief. Hi!", prefix_characters=10, temperature=0.3)
         assert (await manager.generate(request)).text == "hello"
         assert (manager.usage.input_tokens, manager.usage.cached_tokens) == (90, 70)

@@ -42,6 +42,9 @@ from modules.models.serving.budget import NO_LIMITS, Account, Budget, RunLimits,
 from modules.models.thinking import without_thinking
 from modules.planning.reply.closing import read_so_far
 
+CUT_TELLING_SECONDS = 0.2
+"""So long listeners have to hear of a request that was ended from outside."""
+
 TELLING_SECONDS = 0.1
 """Shortest time between two `ModelWriting` events of a request."""
 
@@ -221,14 +224,19 @@ class RequestWatch:
         await self._run.tell(ModelAnswered(*asked, *told, self._span_id))
 
     async def cut(self) -> None:
-        """Tell that the request was ended from outside, and what had been written."""
+        """Tell that the request was ended from outside, and what had been written.
+
+        A listener that is busy is not waited for: whoever ends a request wants the end.
+        """
         if self._telling is None:
             return  # it was not sent, or its end was told
         seconds, written = self._now() - self._started, self._written
-        await self.told()
         told = seconds, written, read_so_far(written)
         failed = ModelFailed(self._model, self._purpose, CUT, self._span_id, True, *told)
-        await self._run.tell(failed)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CUT_TELLING_SECONDS):
+                await self.told()
+                await self._run.tell(failed)
 
     async def aclose(self) -> None:
         """Tell nothing more; nothing of it runs afterwards."""
