@@ -299,7 +299,8 @@ def test_plain_too_what_is_typed_during_a_run_is_sent_by_an_enter_alone(
     terminal.shows("typed meanwhile; Enter alone sends it")
     assert asked(tmp_path) == ["first"]
     terminal.send("\r")
-    terminal.shows("answer 1")
+    terminal.shows("Final Answer: answer 1")
+    terminal.until(lambda text: text.rstrip().endswith(PROMPT))
     leave(terminal)
     assert asked(tmp_path) == ["first", "second\nthird"]
 
