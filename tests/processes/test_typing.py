@@ -13,7 +13,7 @@ from tests.screens import ScreenTerminal
 PASTE_BEGIN, PASTE_END = "\x1b[200~", "\x1b[201~"
 CTRL_C, CTRL_D, CTRL_G, CTRL_J, CTRL_R, ESCAPE = "\x03", "\x04", "\x07", "\n", "\x12", "\x1b"
 SPIN = plan("while True:\n    pass")
-WORK = plan("for number in range(1_500_000):\n    pass\nreturn 'FINAL_ANSWER: worked'")
+WORK = plan("for number in range(12_000_000):\n    pass\nreturn 'FINAL_ANSWER: worked'")
 
 
 @pytest.fixture
