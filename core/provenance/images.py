@@ -63,8 +63,13 @@ def _cleaned(answer: str, may_load: Callable[[str], bool], form: str) -> str:
         cleaned = cleaned.replace(source, note)
     if notes and _parts_that_load(cleaned, may_load, form):
         # It stands there otherwise than it is read: behind marks of a quotation, or in two parts.
-        cleaned = _HTML_BEGINS.sub("\u2039", answer.replace("![", "["))
+        cleaned = _harmless(answer)
     return cleaned
+
+
+def _harmless(answer: str) -> str:
+    """The answer without anything that could be an image or a tag."""
+    return _HTML_BEGINS.sub("\u2039", answer.replace("![", "["))
 
 
 def _parts_that_load(answer: str, may_load: Callable[[str], bool], form: str) -> dict[str, str]:
@@ -99,7 +104,7 @@ def _parts_that_load(answer: str, may_load: Callable[[str], bool], form: str) ->
         if _loads(source, may_load):
             parts[source.strip()] = f"{nh3.clean(source, tags=set()).strip()} {REMOVED}".strip()
     if not parts and _loads(parser.renderer.render(tokens, parser.options, {}), may_load):
-        parts[answer] = ""
+        parts[answer] = _harmless(answer)
     return parts
 
 

@@ -35,5 +35,5 @@ def test_what_a_document_asks_for_is_refused_and_the_answer_loads_nothing(tmp_pa
     ]
     assert "was not called: the path /home/ann/tax.pdf" in calls[1]["result"]
     assert "refused documents.convert_webpage_url_into_markdown" in ran.err
-    assert outcome["answer"].startswith("Rent is 640 euros x [image left out")
+    assert outcome["answer"].startswith("Rent is 640 euros x [left out")
     assert "evil" not in outcome["answer"]

@@ -209,3 +209,16 @@ MORE = (
 def test_no_answer_loads_anything_from_elsewhere(answer: str) -> None:
     assert not loaded(MarkdownIt("commonmark").render(shown(answer)))
     assert not loaded(MarkdownIt("commonmark").enable("table").render(shown(answer)))
+
+
+def test_of_an_answer_in_which_something_loads_all_other_words_stay() -> None:
+    answer = (
+        '## Prices\n\nA [trap](javascript:owned=1), <img src=x onerror="owned=1"><script>owned=1'
+        "</script> and ![a picture](https://tracker.example/pixel.png).\n\n| Shop | Price |\n"
+        "|------|------:|\n| Ola  | 42 |\n\n```python\nprint(42)\n```\n\nSources: notes.md"
+    )
+    shown = without_unknown_images(answer, lambda url: False)
+    for kept in ("## Prices", "| Ola  | 42 |", "```python\nprint(42)\n```", "Sources: notes.md"):
+        assert kept in shown
+    assert "tracker.example" not in shown
+    assert "<script" not in shown
