@@ -100,7 +100,8 @@ def url(home: Path) -> Iterator[str]:
     named = json.loads(json.dumps(REPLIES).replace("PICTURE", f"'{home / 'picture.png'}'"))
     math = f"id: math\nscript: {ROOT / 'servers' / 'math_server.py'}"
     asking = f"id: asking\nscript: {SERVERS / 'asking_server.py'}"
-    words = ["--token-env", "PAGE_TOKEN", "--approve", "asking.table", "--approve", "asking.page"]
+    approved = ("asking.table", "asking.page", "gate.hold(name=never)")
+    words = ["--token-env", "PAGE_TOKEN", *(f"--approve={each}" for each in approved)]
     with serving(home, named, math, GATE, asking, words=words, PAGE_TOKEN=TOKEN) as address:
         yield address
 

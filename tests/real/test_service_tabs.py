@@ -101,7 +101,11 @@ def browser(folder: Path) -> Generator[Tabs]:
 def test_a_seventh_tab_opens_and_all_of_them_see_the_end(tmp_path: Path) -> None:
     (tmp_path / "gates").mkdir()
     hold = [calls("hold", "name='first'")]
-    with serving(tmp_path, hold, GATE) as url, browser(tmp_path / "chromium") as tabs:
+    approved = ("--approve", "gate.hold(name=first)")
+    with (
+        serving(tmp_path, hold, GATE, words=approved) as url,
+        browser(tmp_path / "chromium") as tabs,
+    ):
         first = tabs.open(url)
         tabs.wait(first, "document.querySelector('#message')")
         tabs.value(
