@@ -55,12 +55,15 @@ def main() -> "NoReturn":
     from modules.app import run_agent  # here, so that Ctrl-C is met from the first moment
 
     try:
-        code = run_agent(sys.argv[1:])
-    except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        sys.stderr.write("interrupted\n")
-        code = INTERRUPTED
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # another Ctrl-C would only show a traceback
+        try:
+            code = run_agent(sys.argv[1:])
+        except KeyboardInterrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            sys.stderr.write("interrupted\n")
+            code = INTERRUPTED
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # another Ctrl-C would only show a traceback
+    except KeyboardInterrupt:  # one of several came before that
+        os._exit(INTERRUPTED)
     sys.stdout.flush()
     try:
         sys.stderr.flush()
