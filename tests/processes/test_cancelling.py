@@ -100,5 +100,7 @@ class TestCtrlC:
             terminal.until(lambda text: not terminal.send(CTRL_C))
         assert terminal.ends() in (0, 130)
         assert "Traceback" not in terminal.recorder.text
-        assert ("--session 20" in terminal.recorder.text) == (session_files(tmp_path) != [])
+        # Of a shower of Ctrl-C, one may cut off the line that names the session.
+        if "--session 20" in terminal.recorder.text:
+            assert session_files(tmp_path) != []
         wait_until(lambda: left_of(tmp_path) == [])
