@@ -37,6 +37,13 @@ BUNDLED: frozenset[ServerName] = frozenset({"math", "documents"})
 DOCUMENTS = Path(__file__).with_name("requests") / "team" / "documents"
 """What the documents server has to read."""
 
+APPROVED = (
+    *("filesystem.write_file(*)", "filesystem.edit_file(*)", "filesystem.create_directory(*)"),
+    *("filesystem.move_file(*)", "git.git_add(*)", "git.git_commit(*)", "git.git_reset(*)"),
+    *("git.git_create_branch(*)", "git.git_checkout(*)"),
+)
+"""What changes things: planning is measured, as it is for a person who says yes to each call."""
+
 MODEL_SECONDS = 600.0
 """Bound on one request to the model: weights on a busy machine take minutes to read a prompt."""
 
@@ -80,7 +87,15 @@ class Stage:
         strategy = profile.strategy.model_copy(update=changes)
         memory = profile.memory.model_copy(update={"memory_service": False})
         documents = profile.documents.model_copy(update={"folders": (str(DOCUMENTS),)})
-        changed = {"strategy": strategy, "memory": memory, "documents": documents}
+        security = profile.security.model_copy(
+            update={"approve": (*profile.security.approve, *APPROVED)}
+        )
+        changed = {
+            "strategy": strategy,
+            "memory": memory,
+            "documents": documents,
+            "security": security,
+        }
         return profile.model_copy(update=changed)
 
     def specs(self, names: Sequence[ServerName]) -> list[ServerSpec]:
