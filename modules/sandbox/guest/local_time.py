@@ -1,0 +1,70 @@
+"""The host's time zone: WebAssembly has clocks, but its C library knows no zone but UTC."""
+
+import datetime as datetimes
+import time
+from typing import Self
+
+_date, _datetime = datetimes.date, datetimes.datetime
+_localtime, _mktime, _strftime = time.localtime, time.mktime, time.strftime
+
+
+def be_in_zone(offset_seconds: int) -> None:
+    """Make `datetime` and `time` tell local times so far ahead of UTC."""
+    zone = datetimes.timezone(datetimes.timedelta(seconds=offset_seconds))
+
+    class OfBase(type):
+        """Values that C code makes are instances too."""
+
+        def __instancecheck__(cls, value: object) -> bool:
+            return isinstance(value, cls.__base__ or object)
+
+        def __subclasscheck__(cls, kind: type) -> bool:
+            return issubclass(kind, cls.__base__ or object)
+
+    class date(_date, metaclass=OfBase):  # noqa: N801 - it stands in for Python's
+        @classmethod
+        def fromtimestamp(cls, timestamp: float, /) -> Self:
+            local = _datetime.fromtimestamp(timestamp, zone)
+            return cls(local.year, local.month, local.day)
+
+        def __repr__(self) -> str:
+            return f"datetime.{_date.__repr__(self)}"
+
+    class datetime(_datetime, metaclass=OfBase):  # noqa: N801
+        @classmethod
+        def now(cls, tz: datetimes.tzinfo | None = None) -> Self:
+            return cls.fromtimestamp(time.time(), tz)
+
+        @classmethod
+        def today(cls) -> Self:
+            return cls.now()
+
+        @classmethod
+        def fromtimestamp(cls, timestamp: float, tz: datetimes.tzinfo | None = None) -> Self:
+            if tz is not None:
+                return super().fromtimestamp(timestamp, tz)
+            return super().fromtimestamp(timestamp, zone).replace(tzinfo=None)
+
+        def timestamp(self) -> float:
+            return _datetime.timestamp(self if self.tzinfo else self.replace(tzinfo=zone))
+
+        def astimezone(self, tz: datetimes.tzinfo | None = None) -> Self:
+            aware = self if self.tzinfo else self.replace(tzinfo=zone)
+            return _datetime.astimezone(aware, tz or zone)
+
+        def __repr__(self) -> str:
+            return f"datetime.{_datetime.__repr__(self)}"
+
+    def localtime(seconds: float | None = None) -> time.struct_time:
+        at = time.time() if seconds is None else seconds
+        return time.gmtime(at + offset_seconds)
+
+    def strftime(form: str, when: time.struct_time | None = None) -> str:
+        return _strftime(form, localtime() if when is None else when)
+
+    datetimes.date, datetimes.datetime = date, datetime
+    time.localtime, time.strftime = localtime, strftime
+    time.mktime = lambda when: _mktime(when) - offset_seconds
+    time.ctime = lambda seconds=None: time.asctime(localtime(seconds))
+    time.timezone = time.altzone = -offset_seconds
+    time.tzname = (zone.tzname(None), zone.tzname(None))
