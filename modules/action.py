@@ -48,7 +48,7 @@ from modules.planning.check.hints import with_value_hints
 from modules.planning.check.syntax import with_syntax_hint
 from modules.planning.preparation import PreparedPlan, prepare_plan
 from modules.sandbox import MAX_TOOL_CALLS_PER_PLAN, Sandbox, SandboxResult
-from modules.sandbox.language.parsing import line_text
+from modules.sandbox.language import line_text
 
 __all__ = ["MAX_TOOL_CALLS_PER_PLAN", "format_result", "run_plan", "run_python_sandbox"]
 

@@ -9,7 +9,7 @@ from core.errors import UsageError
 from core.tools.catalog import ToolCatalog
 from modules.planning.check.syntax import syntax_failure
 from modules.planning.names import PlanNames, imports_ours, is_builtin
-from modules.sandbox.language.parsing import NotParsed, TooLong, parse
+from modules.sandbox.language import NotParsed, TooLong, parse
 
 _DEFINITIONS = (
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.arg),

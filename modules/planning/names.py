@@ -11,9 +11,9 @@ from core.base.text import shorten
 from core.run.working_memory import MEMORY
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec, as_identifier
-from modules.sandbox.language.parsing import MAX_PARSED_CHARACTERS, NotParsed, parse
-from modules.sandbox.language.prelude import ENTRY_POINT, SEARCH
-from modules.sandbox.language.rewriting import FORMATTED_ARE_MISPLACED, Edit, PlanText
+from modules.sandbox.language import MAX_PARSED_CHARACTERS, NotParsed, parse
+from modules.sandbox.language import ENTRY_POINT, SEARCH
+from modules.planning.edits import FORMATTED_ARE_MISPLACED, Edit, PlanText
 
 TOOLS = "tools"
 CLIENT = "mcp"

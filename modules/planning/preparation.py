@@ -1,6 +1,6 @@
 """From a plan's text to one that may run: read, repaired, checked.
 
-1. The text is read as Python (`modules.sandbox.language.parsing`).
+1. The text is read as Python (`modules.sandbox.language`).
 2. Its commonest mistakes are repaired, where only one reading makes sense (`repair/`).
 3. What is certainly wrong is told to the model, at no cost (`check/`).
 
@@ -33,7 +33,7 @@ from modules.planning.names import ParsedPlan, Repair, read_plan
 from modules.planning.repair.awaits import generators_to_lists, missing_awaits
 from modules.planning.repair.entry import annotated_verdicts, misnamed_entry, own_runs
 from modules.planning.repair.names import missing_imports, needless_imports, shadowed_tools
-from modules.sandbox.language.parsing import NotParsed, TooLong, parse_readable
+from modules.sandbox.language import NotParsed, TooLong
 
 MAX_REPAIRS = 50
 """A text with more mistakes of one stage than this is no plan; it is left alone."""
@@ -73,9 +73,7 @@ def prepare_plan(source: str, tools: ToolCatalog, repairs: Stages = REPAIRS) -> 
     """
     try:
         lines = with_line_feeds(source)
-        readable, tree = parse_readable(lines)
-        plan, told = _repaired(ParsedPlan(readable, tree, tools), repairs)
-        told = (*_rewritten_lines(lines, readable), *told)
+        plan, told = _repaired(read_plan(lines, tools), repairs)
         return PreparedPlan(plan.source, told, _first_mistake(plan))
     except SyntaxError as error:
         return PreparedPlan(source, failure=syntax_failure(error, source))
@@ -83,14 +81,6 @@ def prepare_plan(source: str, tools: ToolCatalog, repairs: Stages = REPAIRS) -> 
         return PreparedPlan(source)  # the sandbox will say what it needs to
     except NotParsed as error:
         return PreparedPlan(source, failure=PlanFailure("syntax", str(error)))
-
-
-def _rewritten_lines(source: str, readable: str) -> Iterator[str]:
-    """What became of f-strings that this Python can't read, a phrase a line."""
-    pairs = zip(source.split("\n"), readable.split("\n"), strict=True)
-    for number, (line, rewritten) in enumerate(pairs, start=1):
-        if line != rewritten:
-            yield f"wrote an f-string as format() (line {number})"
 
 
 def _repaired(plan: ParsedPlan, stages: Stages) -> tuple[ParsedPlan, tuple[str, ...]]:

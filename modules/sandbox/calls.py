@@ -57,17 +57,28 @@ class PlanCalls:
         for request in requested:
             self._tasks[request.call_id] = asyncio.create_task(self._in_slot(request))
 
-    async def any_of(self, pending: Iterable[int]) -> dict[int, CallOutcome]:
-        """Wait until at least one of these calls has ended; gives all that have.
+    async def any_of(
+        self, pending: Iterable[int], seconds: float | None = None
+    ) -> dict[int, CallOutcome]:
+        """Wait until at least one of these calls has ended, or so long; gives all that have.
 
-        A large one is given alone: what the interpreter gets at once, it takes over in one go. One
-        that a person has refused comes last: it may end the plan, and with it those beside it that
-        the same answer has allowed.
+        A large one is given alone, as each is written out in one go. One that a person has refused
+        comes last: it may end the plan, and with it those beside it that the same answer has
+        allowed.
         """
         tasks = {call_id: self._tasks[call_id] for call_id in pending}
+        if not tasks:
+            await asyncio.sleep(seconds or 0)
+            return {}
+        until = None if seconds is None else time.monotonic() + seconds
         while True:
             still = [t for id_, t in tasks.items() if not t.done() or id_ not in self._forbidden]
-            await asyncio.wait(still or tasks.values(), return_when=asyncio.FIRST_COMPLETED)
+            left = None if until is None else max(0.0, until - time.monotonic())
+            done, _ = await asyncio.wait(
+                still or tasks.values(), timeout=left, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not done:
+                return {}
             ended = [id_ for id_, task in tasks.items() if task.done()]
             told = [id_ for id_ in ended if id_ not in self._forbidden]
             if told or len(ended) == len(tasks):

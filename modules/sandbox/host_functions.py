@@ -11,7 +11,7 @@ from core.tools.schema_check import argument_check
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 from modules.planning.prompt.stubs import tool_documentation, tool_signature
-from modules.sandbox.language.prelude import ENTRY_POINT, RAW_CALL, SEARCH, TOOL_CALL
+from modules.sandbox.language import SEARCH
 from modules.sandbox.limits import (
     MAX_SEARCH_CHARACTERS,
     MAX_SEARCHES_PER_PLAN,
@@ -48,10 +48,6 @@ def shown_name(name: str) -> str:
     return f"'{cut}'" if cut.isascii() and cut.isprintable() else ascii(cut)
 
 
-class UnknownFunction(Exception):
-    """A call of a name that is not on offer; the plan gets a NameError with this text."""
-
-
 class HostFunctions:
     """The tools on offer to one plan, behind `tools.<name>`, `mcp.call_tool` and bare names."""
 
@@ -69,9 +65,12 @@ class HostFunctions:
         return tuple(self._found)
 
     def admit(
-        self, name: str, args: Sequence[object], kwargs: Mapping[str, object]
-    ) -> tuple[ToolSpec, JsonObject, bool]:
-        """Check a call: its tool, its bound arguments, and whether the plan wants raw content.
+        self, kind: str, name: str, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> tuple[ToolSpec, JsonObject]:
+        """Check a call: its tool and its bound arguments.
+
+        A call of kind "raw" is one of `mcp.call_tool`, else `name` is what the plan wrote behind
+        `tools.`, or a bare name.
 
         Arguments are checked against the tool's schema; see `core.tools.schema_check` for the two
         mistakes that are put right instead of refused.
@@ -79,16 +78,11 @@ class HostFunctions:
         Raises:
             CallRefused: no such tool, or several, or one that was neither offered nor found, or
                 arguments that don't fit; the message names each that is wrong.
-            UnknownFunction: `name` is neither a function of ours nor a tool.
         """
-        tool, arguments = self._bound(name, args, kwargs)
-        return tool, argument_check(tool).checked(arguments), name == RAW_CALL
+        tool, arguments = self._bound(kind, name, args, kwargs)
+        return tool, argument_check(tool).checked(arguments)
 
-    def offers(self, name: str) -> bool:
-        """Whether some tool has this bare name, even if several share it or it isn't on offer."""
-        return self._tools.has_name(name)
-
-    def search(self, args: Sequence[object]) -> Json:
+    def search(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Json:
         """The tools that fit a plan's words, best first; from now on the plan may call them.
 
         Each is `{"name", "signature", "description"}`, the name as it stands behind `tools.`.
@@ -96,7 +90,7 @@ class HostFunctions:
         Raises:
             CallRefused: words or limit are of no use, or the plan has searched too often.
         """
-        words, limit = _search_arguments(*_inner_arguments(args))
+        words, limit = _search_arguments(args, kwargs)
         self._searches += 1
         if self._searches > MAX_SEARCHES_PER_PLAN:
             raise CallRefused(f"a plan may search {MAX_SEARCHES_PER_PLAN} times for tools")
@@ -106,19 +100,13 @@ class HostFunctions:
         return [self._described(tool) for tool in found]
 
     def _bound(
-        self, name: str, args: Sequence[object], kwargs: Mapping[str, object]
+        self, kind: str, name: str, args: Sequence[object], kwargs: Mapping[str, object]
     ) -> tuple[ToolSpec, JsonObject]:
         """The tool that is called, and its arguments as its server wants them."""
-        if name == RAW_CALL:
-            tool, arguments = self._raw_call(*_inner_arguments(args))
+        if kind == "raw":
+            tool, arguments = self._raw_call(args, kwargs)
             return tool, tool.bind_raw(self._as_json(tool, (), arguments)[1])
-        if name == TOOL_CALL:
-            tool = self._indexed(args)
-            args, kwargs = _inner_arguments(args[1:])
-        elif name != ENTRY_POINT and self.offers(name):
-            tool = self._resolve(name)
-        else:
-            raise UnknownFunction(f"name {shown_name(name)} is not defined{self.hint(name)}")
+        tool = self._resolve(name)
         return tool, tool.bind(*self._as_json(tool, args, kwargs))
 
     def hint(self, name: str) -> str:
@@ -150,13 +138,6 @@ class HostFunctions:
             "signature": tool_signature(tool, name),
             "description": tool_documentation(tool),
         }
-
-    def _indexed(self, args: Sequence[object]) -> ToolSpec:
-        index = args[0] if args else None
-        known = self._tools.known
-        if not isinstance(index, int) or not 0 <= index < len(known):
-            raise CallRefused("there is no such tool; call tools.<name>(…)")
-        return self._tools.resolve(known[index].qualified_name)
 
     def _raw_call(
         self, args: Sequence[object], kwargs: Mapping[str, object]
@@ -208,13 +189,6 @@ def _value(room: JsonRebuilder, tool: ToolSpec, name: str, value: object) -> Jso
         ) from kind
     except TooLarge as reason:
         raise CallRefused(f"{tool.name}() argument '{name}' can't be sent: {reason}") from reason
-
-
-def _inner_arguments(args: Sequence[object]) -> tuple[Sequence[object], Mapping[str, object]]:
-    """What the prelude's functions pass on: a list and a dict. Anything else is a plan's play."""
-    if len(args) != 2 or not isinstance(args[0], list):
-        raise CallRefused("call tools.<name>(…) or mcp.call_tool(name, arguments)")
-    return cast("list[object]", args[0]), _named(args[1])
 
 
 def _named(arguments: object) -> Mapping[str, object]:

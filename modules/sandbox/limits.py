@@ -1,9 +1,9 @@
-"""What bounds a plan, and the values that pass between its thread and the event loop.
+"""What bounds a plan, and the values that tell where it stands.
 
-Nothing here touches the interpreter: `modules.sandbox.pool` (event loop side) and
-`modules.sandbox.session` (thread side, which imports pydantic-monty) both build on it.
+`modules.sandbox.session` gives the states, `modules.sandbox.pool` acts on them.
 """
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from core.base.frozen import frozen
@@ -39,8 +39,7 @@ class SandboxLimits:
         cpu_seconds: Time the plan itself computes, in seconds; waiting for tools is free. It is
             taken by the clock on the wall: on a busy machine a plan gets less done in it.
         wall_seconds: Time from the start of `run` to its end, in seconds, tool waits included.
-        memory_bytes: Heap of the plan, in bytes. More than the default lets a plan hold up the
-            host: what it raises, or calls a tool with, is copied whole before it is looked at.
+        memory_bytes: Memory of the plan's instance, in bytes; some 40 MB of it are CPython's own.
         recursion_depth: Calls within calls.
         printed_bytes: Text printed, in bytes of UTF-8.
         result_bytes: Size of the returned value, in bytes of JSON.
@@ -54,8 +53,8 @@ class SandboxLimits:
 
     cpu_seconds: float = 5.0
     wall_seconds: float = 120.0
-    memory_bytes: int = 64 * MIB
-    recursion_depth: int = 200
+    memory_bytes: int = 256 * MIB
+    recursion_depth: int = 1000
     printed_bytes: int = 64 * KIB
     result_bytes: int = 1 * MIB
     source_bytes: int = 12 * KIB
@@ -108,10 +107,15 @@ class CallOutcome:
 
 @frozen
 class Waiting:
-    """The plan can't go on: send `calls`, then settle any of `pending` (all calls still open)."""
+    """The plan can't go on: send `calls`, then settle any of `pending` (all calls still open).
+
+    After `timer_seconds` it can go on without any. What is `settled` already is given at once.
+    """
 
     calls: tuple[RequestedCall, ...]
     pending: frozenset[int]
+    timer_seconds: float | None
+    settled: Mapping[int, CallOutcome]
 
 
 @frozen
@@ -124,4 +128,4 @@ class Finished:
 
 
 PlanState: TypeAlias = Waiting | Finished
-"""What a plan's thread reports whenever it comes to a halt."""
+"""What is known of a plan whenever it halts."""

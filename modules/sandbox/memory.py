@@ -1,8 +1,7 @@
 """A run's working memory at the sandbox's border: given to a plan, read back when that has ended.
 
-What a plan left is written as JSON where the plan ran, by the interpreter and under its limits:
-from outside, a function looks like a text, and so does a list that holds itself. What comes of it
-may be the work of hostile code, like all that leaves the sandbox.
+What a plan left is written as JSON where the plan ran, under its limits. What comes of it may be
+the work of hostile code, like all that leaves the sandbox.
 """
 
 import json
@@ -20,26 +19,6 @@ from core.run.working_memory import (
 from core.values import Json, JsonObject
 from modules.sandbox.values import NotFinite, NotJson, TooLarge, to_json
 
-GIVEN = "__memory__"
-"""The dict that a plan is given, whatever it calls `memory` itself."""
-
-READ = f"""
-import json as __json__
-
-def __left__():
-    left = []
-    for name, value in list({GIVEN}.items())[:{NAMES_MAX + 1}]:
-        try:
-            text = __json__.dumps(value, ensure_ascii=False, allow_nan=False)
-            left.append([name if isinstance(name, str) else None, text, None])
-        except Exception as error:
-            left.append([name if isinstance(name, str) else None, None, f"{{error}}"])
-    return left
-
-[{MEMORY} is {GIVEN} or not isinstance({MEMORY}, dict)] + __left__()
-"""
-"""Fed when a plan has ended: whether it has no dict `memory` of its own, and what is in ours."""
-
 REASON_CHARACTERS = 200
 """How much is told of why a value is not kept."""
 
@@ -53,7 +32,10 @@ _NO_ROOM = f"there is no room for it, {MEMORY} takes {size_text(MEMORY_BYTES)} i
 
 
 def left_memory(found: object) -> WorkingMemory:
-    """What a plan left, from what `READ` came to.
+    """What a plan left, from what the guest tells of it.
+
+    That is whether the plan's `memory` is the dict that it was given, then for each name there its
+    value as JSON, or why there is none.
 
     Raises:
         NotJson: it is no such thing: the plan meddled with it.

@@ -1,49 +1,37 @@
 """Runs a plan in a sandbox whose only way out is a tool call.
 
-The plan runs on a worker process of pydantic-monty (a Python interpreter without files, network,
-processes or environment), driven from a thread. Whenever it waits for tools, control returns to
-the event loop, where the calls run as tasks, at once. So the loop is never blocked, a plan that
-waits costs no thread, and a plan that spins is ended by killing its worker.
-On Linux the workers are behind a second wall besides, see `modules.sandbox.walls.launcher`.
+The plan runs in CPython, compiled to WebAssembly, in an instance of its own, in a worker process
+that has given up all else (`modules.sandbox.worker_program`). Whenever it can't go on it halts, and
+its calls run as tasks of the event loop, at once. A plan that waits costs nothing, and one that
+spins is ended by its worker's clock, or by killing the worker.
 """
 
 import asyncio
 import copy
-from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import asdict
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from config.schema import SandboxSection, WallName
-from core.base.frozen import frozen
 from core.base.timing import Deadlines
 from core.errors import SandboxUnavailable
 from core.ports import CallTool
 from core.tools.catalog import ToolCatalog
 from core.turn import PlanFailure
 from core.values import Json
-from modules.sandbox.calls import END_TIMEOUT_SECONDS, PlanCalls
-from modules.sandbox.limits import (
-    Finished,
-    PlanState,
-    SandboxLimits,
-    SandboxResult,
-    Waiting,
-)
-from modules.sandbox.walls.launcher import require_walls
-
-if TYPE_CHECKING:  # imported in a thread at first use: it costs 90 ms
-    from modules.sandbox.session import PlanSession
-    from modules.sandbox.workers import Workers
+from modules.sandbox.calls import PlanCalls
+from modules.sandbox.limits import Finished, SandboxLimits, SandboxResult, Waiting
+from modules.sandbox.session import PlanSession
+from modules.sandbox.walls.launcher import PLANS_PER_WORKER, require_walls, worker_command
+from modules.sandbox.worker import Worker, WorkerLost
 
 MAX_PARALLEL_PLANS = 8
 """Plans of one sandbox that run at once; others wait their turn within their wall time."""
 
-EXECUTOR_THREADS = 2 * MAX_PARALLEL_PLANS
-"""Twice the plans, so that giving a worker back never queues behind those that wait for one."""
+START_ATTEMPTS = 2
+"""How often a worker may fail to start before no plan can run."""
 
 
 def _check(limits: SandboxLimits) -> None:
@@ -52,23 +40,86 @@ def _check(limits: SandboxLimits) -> None:
             raise ValueError(f"sandbox limit {name} must be above 0, not {value}")
 
 
-@dataclass(eq=False)
-class _Running:
-    """What has been started, for all shares of a sandbox."""
-
-    executor: ThreadPoolExecutor | None = None
-    workers: "Future[Workers] | None" = None
-
-
 def limits_of(section: SandboxSection) -> SandboxLimits:
     """The bounds of one plan, as the profile has them; `require` is none."""
     return SandboxLimits(**section.model_dump(exclude={"require"}))
 
 
-class Sandbox:
-    """A pool of interpreter workers, started when first needed.
+class Workers:
+    """The worker processes of a sandbox: started when needed, kept warm, replaced in time."""
 
-    Use as an async context manager; when it is left, its threads and processes are gone.
+    def __init__(
+        self, limits: SandboxLimits, require: Collection[WallName], *, second_wall: bool
+    ) -> None:
+        """Start none."""
+        self.slots = asyncio.Semaphore(MAX_PARALLEL_PLANS)
+        self._limits = limits
+        self._require = require
+        self._second_wall = second_wall
+        self._command: list[str] = []
+        self._idle: list[Worker] = []
+        self._all: set[Worker] = set()
+
+    async def take(self) -> Worker:
+        """A worker that serves nobody.
+
+        Raises:
+            SandboxUnavailable: none can be started.
+        """
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.is_alive:
+                worker.plans += 1
+                return worker
+            self._all.discard(worker)
+        worker = await self._started()
+        worker.plans += 1
+        return worker
+
+    async def give_back(self, worker: Worker, *, is_sound: bool) -> None:
+        """Keep a worker for the next plan, or end it."""
+        if is_sound and worker.is_alive and worker.plans < PLANS_PER_WORKER:
+            self._idle.append(worker)
+            return
+        self._all.discard(worker)
+        await asyncio.shield(worker.end())
+
+    async def warm(self) -> None:
+        """Have one ready before it is needed; where that fails, the first plan will say so."""
+        if not self._all:
+            worker = await self._started()
+            self._idle.append(worker)
+
+    async def end(self) -> None:
+        """End all of them."""
+        workers, self._all = self._all, set()
+        self._idle.clear()
+        await asyncio.gather(*(worker.end() for worker in workers))
+
+    async def _started(self) -> Worker:
+        if not self._command:
+            self._command = await asyncio.to_thread(
+                worker_command, self._limits, self._require, second_wall=self._second_wall
+            )
+        for attempt in range(1, START_ATTEMPTS + 1):
+            try:
+                worker = await Worker.started(self._command, self._limits.cpu_seconds)
+            except (WorkerLost, OSError) as error:
+                if attempt == START_ATTEMPTS:
+                    raise SandboxUnavailable(
+                        f"the sandbox could not start: {error}; install Cortex-R again, "
+                        "or see what the command doctor tells"
+                    ) from error
+            else:
+                self._all.add(worker)
+                return worker
+        raise RuntimeError("no attempt was made")
+
+
+class Sandbox:
+    """Workers for plans, started when first needed.
+
+    Use as an async context manager; when it is left, its processes are gone.
     `run` may be called many times, also at once.
     """
 
@@ -90,10 +141,9 @@ class Sandbox:
         self._limits = limits or SandboxLimits()
         _check(self._limits)
         self._require = require
-        self._second_wall = second_wall
-        self._slots = asyncio.Semaphore(MAX_PARALLEL_PLANS)
+        self._second_wall = second_wall or bool(require)
         self._deadlines = Deadlines()
-        self._running = _Running()
+        self._workers = self._new_workers()
 
     async def __aenter__(self) -> Self:
         """See whether the walls that are required stand; workers are started when first needed.
@@ -111,20 +161,12 @@ class Sandbox:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """End the workers and threads; plans must have ended or been cancelled before."""
-        running = self._running
-        executor, running.executor = running.executor, None
-        starting, running.workers = running.workers, None
-        if executor is None or starting is None:
-            return
-        closing = asyncio.wrap_future(executor.submit(_close, starting))
-        try:
-            # Meanwhile plans that were just cancelled give their workers back.
-            closed, _ = await asyncio.wait({closing}, timeout=END_TIMEOUT_SECONDS)
-        finally:
-            executor.shutdown(wait=False)  # so that all ends even if this wait is cancelled
-        if closed:
-            executor.shutdown(wait=True)
+        """End the workers; plans must have ended or been cancelled before."""
+        await self._workers.end()
+
+    async def warm(self) -> None:
+        """Start a worker before the first plan is there."""
+        await self._workers.warm()
 
     async def use(self, limits: SandboxLimits, require: Collection[WallName] = ()) -> None:
         """Hold plans to other bounds from now on; no plan may be running.
@@ -136,8 +178,9 @@ class Sandbox:
             return
         if require:
             await asyncio.to_thread(require_walls, require, limits)
-        await self.__aexit__(None, None, None)  # new workers start when they are needed
+        await self._workers.end()
         self._limits, self._require = limits, require
+        self._workers = self._new_workers()
 
     def standing_still(self) -> AbstractContextManager[None]:
         """Let no wall time pass for any plan while inside: a tool of it waits for the user."""
@@ -174,13 +217,13 @@ class Sandbox:
         if (failure := self.unreadable(plan)) is not None:
             return SandboxResult(None, "", (), failure)
         calls = PlanCalls(call, self._limits)
-        run: _PlanRun | None = None
+        session = PlanSession(tools, self._limits, texts, memory)
         finished = Finished(failure=PlanFailure("crash", "the plan was interrupted"))
         deadline: asyncio.Timeout | None = None
         try:
-            async with self._deadlines.within(self._limits.wall_seconds) as deadline, self._slots:
-                run = await self._prepare(tools, calls, texts, memory)
-                finished = await run.to_end(plan)
+            async with self._deadlines.within(self._limits.wall_seconds) as deadline:
+                async with self._workers.slots:
+                    finished = await self._to_end(session, plan, calls)
         except TimeoutError:
             if deadline is None or not deadline.expired():  # a bug in `call`, not our deadline
                 raise
@@ -188,13 +231,15 @@ class Sandbox:
             message = f"the plan took longer than {seconds}, tool calls included"
             finished = Finished(failure=PlanFailure("limit", message))
         finally:
-            await _end(calls, run)
-        sent = calls.finished()
-        if run is None:
-            return SandboxResult(finished.value, "", sent, finished.failure)
-        printed, found, left = run.session.printed, run.session.found, run.session.memory
+            await calls.end()
         return SandboxResult(
-            finished.value, printed, sent, finished.failure, found, left, finished.begins_own
+            finished.value,
+            session.printed,
+            calls.finished(),
+            finished.failure,
+            session.found,
+            session.memory,
+            finished.begins_own,
         )
 
     def unreadable(self, plan: str) -> PlanFailure | None:
@@ -209,99 +254,24 @@ class Sandbox:
             )
         return None
 
-    def _started(self) -> tuple[ThreadPoolExecutor, "Future[Workers]"]:
-        """The executor and the workers, started if they aren't; a failed start is tried again."""
-        running = self._running
-        if running.executor is None:
-            running.executor = ThreadPoolExecutor(EXECUTOR_THREADS, "cortex-sandbox")
-        if running.workers is None or (running.workers.done() and running.workers.exception()):
-            running.workers = running.executor.submit(
-                _open, self._limits, self._require, second_wall=self._second_wall
-            )
-        return running.executor, running.workers
-
-    async def _prepare(
-        self,
-        tools: ToolCatalog,
-        calls: PlanCalls,
-        texts: Mapping[str, str],
-        memory: Mapping[str, Json],
-    ) -> "_PlanRun":
-        executor, starting = self._started()
+    async def _to_end(self, session: PlanSession, plan: str, calls: PlanCalls) -> Finished:
+        """Drive a plan until it ends; its worker is given back whatever happens."""
+        worker = await self._workers.take()
         try:
-            if not starting.done():  # else this would cost each plan two turns of the loop
-                await asyncio.shield(asyncio.wrap_future(starting))
-            workers = starting.result()
-        except (ImportError, OSError, RuntimeError) as error:
-            raise SandboxUnavailable(
-                f"the sandbox could not start: {error}; install Cortex-R again, "
-                "or see what the command doctor tells"
-            ) from error
-        from modules.sandbox.session import PlanSession
+            state = await session.start(worker, plan)
+            if session.was_lost_unstarted:  # the worker had died in the meantime: the next one
+                await self._workers.give_back(worker, is_sound=False)
+                worker = await self._workers.take()
+                state = await session.start(worker, plan)
+            while isinstance(state, Waiting):
+                calls.send(state.calls)
+                outcomes = state.settled
+                if not outcomes:
+                    outcomes = await calls.any_of(state.pending, state.timer_seconds)
+                state = await session.settle(outcomes)
+            return state
+        finally:
+            await self._workers.give_back(worker, is_sound=session.is_worker_sound)
 
-        session = PlanSession(workers.pool, tools, self._limits, texts, memory)
-        return _PlanRun(session, executor, calls)
-
-
-@frozen
-class _PlanRun:
-    """One plan: its session in threads of the executor, its calls on the event loop."""
-
-    session: "PlanSession"
-    executor: ThreadPoolExecutor
-    calls: PlanCalls
-
-    async def to_end(self, plan: str) -> Finished:
-        """Drive the plan until it ends; cancelling kills its worker."""
-        state: PlanState = await self._in_thread(partial(self.session.start, plan))
-        while isinstance(state, Waiting):
-            self.calls.send(state.calls)
-            outcomes = await self.calls.any_of(state.pending)
-            state = await self._in_thread(partial(self.session.settle, outcomes))
-        return state
-
-    async def close(self) -> None:
-        """End the worker of a plan that was given up; quick, because nothing runs on it any more.
-
-        A plan that came to its end has given its worker back.
-        """
-        worker = self.session.worker
-        if worker.is_taken:
-            release = partial(worker.release, keep=False)
-            loop = asyncio.get_running_loop()
-            await asyncio.shield(loop.run_in_executor(self.executor, release))
-
-    async def _in_thread(self, step: Callable[[], PlanState]) -> PlanState:
-        thread = asyncio.get_running_loop().run_in_executor(self.executor, step)
-        try:
-            return await asyncio.shield(thread)
-        except asyncio.CancelledError:
-            self.session.worker.kill()
-            await asyncio.wait({thread}, timeout=END_TIMEOUT_SECONDS)
-            raise
-
-
-async def _end(calls: PlanCalls, run: _PlanRun | None) -> None:
-    """End the worker of a plan, then its calls, even if the first is cancelled.
-
-    In this order, because a call may take its time to end, and others wait for the worker.
-    """
-    try:
-        if run is not None:
-            await run.close()
-    finally:
-        await calls.end()
-
-
-def _open(limits: SandboxLimits, require: Collection[WallName], *, second_wall: bool) -> "Workers":
-    """Import the interpreter and start its workers; runs in a thread that outlives them."""
-    from modules.sandbox.workers import Workers
-
-    workers = Workers(MAX_PARALLEL_PLANS, limits, require=require, second_wall=second_wall)
-    return workers.__enter__()
-
-
-def _close(starting: "Future[Workers]") -> None:
-    """End the workers, once they have started; runs in a thread."""
-    if starting.exception() is None:
-        starting.result().__exit__(None, None, None)
+    def _new_workers(self) -> Workers:
+        return Workers(self._limits, self._require, second_wall=self._second_wall)

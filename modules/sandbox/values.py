@@ -14,7 +14,7 @@ from typing import cast
 from core.base.json_text import INTEGER_DIGITS_MAX
 from core.base.text import shorten
 from core.values import Json
-from modules.sandbox.language.parsing import MAX_MESSAGE_CHARACTERS
+from modules.sandbox.language import MAX_MESSAGE_CHARACTERS
 
 MAX_DEPTH_LEVELS = 100
 """Containers within containers; far below where CPython's own recursion would end."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from modules.sandbox.language.prelude import AVAILABLE_MODULES
+from modules.sandbox.language import AVAILABLE_MODULES
 from tests.benchmarks.drivers.attempts import Ending, Trial
 from tests.benchmarks.environments import Environment, NotInstalled, own_environment, prepare
 from tests.benchmarks.processes import DRIVERS, JsonProcess, ProcessFailed

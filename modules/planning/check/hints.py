@@ -19,7 +19,7 @@ from core.values import Json
 from modules.planning.names import PlanNames, read_plan
 from modules.planning.prompt.schema_types import ANYTHING
 from modules.planning.prompt.stubs import tool_signature
-from modules.sandbox.language.parsing import NotParsed
+from modules.sandbox.language import NotParsed
 
 HINTS_MAX: Final = 2
 """How many values of a line are explained."""

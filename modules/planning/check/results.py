@@ -12,7 +12,7 @@ from core.tools.json_schema import Contradiction, as_object, merge, wrapped_resu
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 from modules.planning.names import FunctionNode, PlanNames
-from modules.sandbox.language.prelude import ENTRY_POINT
+from modules.sandbox.language import ENTRY_POINT
 
 JsonType: TypeAlias = Literal["number", "boolean", "string", "array", "object", "null"]
 

@@ -26,7 +26,7 @@ from modules.planning.prompt.examples import plan_examples
 from modules.planning.prompt.past import past_text
 from modules.planning.prompt.stubs import summarize_tools
 from modules.planning.prompt.template import FilledPrompt, fill_from, load_prompt
-from modules.sandbox.language.prelude import PLAN_LANGUAGE_NOTES
+from modules.sandbox.language import PLAN_LANGUAGE_NOTES
 
 RESULT_CHARACTERS = 400
 """How much of an earlier call's arguments or result a prompt repeats."""

@@ -16,8 +16,8 @@ from modules.planning.names import (
     Repair,
     own_nodes,
 )
-from modules.sandbox.language.prelude import ENTRY_POINT
-from modules.sandbox.language.rewriting import Edit
+from modules.sandbox.language import ENTRY_POINT
+from modules.planning.edits import Edit
 
 _VALUE_PARENTS = (
     *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.FormattedValue, ast.Subscript, ast.Expr),

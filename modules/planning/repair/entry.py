@@ -5,6 +5,7 @@ A plan that runs `solve()` itself would send every tool call twice.
 
 import ast
 import re
+import sys
 from collections.abc import Iterator, Sequence
 
 from core.turn import VERDICTS
@@ -17,8 +18,8 @@ from modules.planning.names import (
     own_nodes,
     takes_nothing,
 )
-from modules.sandbox.language.prelude import AVAILABLE_MODULES, ENTRY_POINT
-from modules.sandbox.language.rewriting import Edit
+from modules.sandbox.language import ENTRY_POINT
+from modules.planning.edits import Edit
 
 _DEFINITION = re.compile(rb"(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(")
 
@@ -158,7 +159,7 @@ def _reads_only(node: ast.AST, names: PlanNames, known: set[str]) -> bool:
     return all(
         name in known
         or (is_builtin(name) and not names.binds(name))
-        or (name in AVAILABLE_MODULES and names.is_module(name))
+        or (name in sys.stdlib_module_names and names.is_module(name))
         for name in _names(node, ast.Load)
     )
 

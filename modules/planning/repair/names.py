@@ -15,7 +15,7 @@ from modules.planning.names import (
     imports_ours,
     is_builtin,
 )
-from modules.sandbox.language.prelude import AVAILABLE_MODULES, SEARCH
+from modules.sandbox.language import SEARCH
 
 _DATETIME_CLASSES = frozenset({"date", "datetime", "time", "timedelta", "timezone", "tzinfo"})
 """What may stand behind `datetime.` where the module is meant, not the class."""
@@ -62,7 +62,7 @@ def missing_imports(plan: ParsedPlan) -> Iterator[Repair]:
     for node in names.nodes:
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr=attribute) if (
-                name in AVAILABLE_MODULES and not names.binds(name)
+                name in sys.stdlib_module_names and not names.binds(name)
             ):
                 found.setdefault(name, node)
                 meant = name != "datetime" or attribute in _DATETIME_CLASSES
@@ -95,7 +95,7 @@ def _imported_tools(node: ast.Import | ast.ImportFrom, names: PlanNames) -> list
         return []
     module = node.module or ""
     tools = [a for a in node.names if a.asname is None and names.tools.lookup(a.name) is not None]
-    if module in names.servers and module in AVAILABLE_MODULES:
+    if module in names.servers and module in sys.stdlib_module_names:
         own = dir(importlib.import_module(module))
         return [a for a in tools if a.name not in own and names.bound_by(a.name) == (node,)]
     is_lost = all(_leads_nowhere(b) for alias in tools for b in names.bound_by(alias.name))
@@ -104,11 +104,10 @@ def _imported_tools(node: ast.Import | ast.ImportFrom, names: PlanNames) -> list
 
 def _leads_nowhere(node: ast.AST) -> bool:
     """Whether it imports from what is no module of Python's."""
-    known = (*AVAILABLE_MODULES, *sys.stdlib_module_names)
     return (
         isinstance(node, ast.ImportFrom)
         and node.level == 0
-        and (node.module or "").partition(".")[0] not in known
+        and (node.module or "").partition(".")[0] not in sys.stdlib_module_names
     )
 
 

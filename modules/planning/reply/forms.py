@@ -18,7 +18,7 @@ from core.ports import NativeToolCall
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
-from modules.sandbox.language.parsing import NotParsed, parse
+from modules.sandbox.language import NotParsed, parse
 
 OBJECT_CHARACTERS_MAX: Final = 4 * 1024
 """Longest object that is mended, and longest call that is read."""

@@ -44,6 +44,9 @@ UNUSED = frozenset(
 )
 """What of the standard library no plan has a use for: windows, programs, jokes and tests."""
 
+OWN_DEPTH = 60
+"""Calls within calls that asyncio and this program need themselves."""
+
 NAMES_MAX = 1000
 """Names of the working memory that are told; the host keeps fewer."""
 
@@ -230,7 +233,11 @@ class Output(io.TextIOBase):
 
 
 def _json(value: object, default: Callable[[object], object] | None = None) -> str:
-    return json.dumps(value, default=default, separators=(",", ":"))
+    try:
+        text = json.dumps(value, default=default, ensure_ascii=False, separators=(",", ":"))
+    except ValueError:
+        raise TypeError("a list or dict that holds itself") from None
+    return text.encode("utf-8", "replace").decode()  # half a surrogate pair can't leave
 
 
 def plain(value: object) -> object:
@@ -278,16 +285,13 @@ def _order(item: object) -> tuple[str, float, str]:
 def _argument(tool: str, name: str, value: object) -> str:
     try:
         return _json(value, _as_argument)
-    except (TypeError, ValueError) as error:
+    except TypeError as error:
         given = f"{tool.rpartition('.')[2]}() argument '{name}' is {error}"
         raise ToolError(f"{given}; give text, numbers, booleans, lists, dicts or None") from None
 
 
-loop = Loop()
-
-
-class WitWorld(wit_world.WitWorld):
-    """The two ways in; the component is built around it."""
+class Plan:
+    """The plan of this instance."""
 
     def __init__(self) -> None:
         self._main: asyncio.Task[object] | None = None
@@ -298,12 +302,13 @@ class WitWorld(wit_world.WitWorld):
         """Begin a plan, and run it to where it halts.
 
         `request` has `source`, the `names` that lead to tools, `texts` by name, `zone_seconds`
-        ahead of UTC, and `memory` for a plan that may use it.
+        ahead of UTC, `recursion_depth`, and `memory` for a plan that may use it.
         """
         given = json.loads(request)
         random.seed()  # else each instance has the numbers of the one that was built
         sys.stdout = sys.stderr = Output()
         sys.stdin = io.StringIO()
+        sys.setrecursionlimit(given["recursion_depth"] + OWN_DEPTH)
         if given["zone_seconds"]:
             be_in_zone(given["zone_seconds"])
         module = sys.modules[MODULE] = ModuleType(MODULE)
@@ -368,6 +373,22 @@ class WitWorld(wit_world.WitWorld):
                 fault = f"{error}"
             entries.append([name if isinstance(name, str) else None, text, fault])
         return entries
+
+
+loop = Loop()
+plan = Plan()
+
+
+class WitWorld(wit_world.WitWorld):
+    """The two ways in; an object of its own for each call."""
+
+    def start(self, request: str) -> str:
+        """See `Plan.start`."""
+        return plan.start(request)
+
+    def resume(self, outcomes: str) -> str:
+        """See `Plan.resume`."""
+        return plan.resume(outcomes)
 
 
 def _told(error: BaseException, *, is_result: bool = False) -> dict[str, object]:

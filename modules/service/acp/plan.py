@@ -20,7 +20,7 @@ from core.tools.catalog import ToolCatalog
 from core.turn import PlanFailed
 from core.values import Json
 from modules.planning.names import read_plan
-from modules.sandbox.language.parsing import NotParsed
+from modules.sandbox.language import NotParsed
 
 ENTRIES_MAX: Final = 50
 ENTRY_CHARACTERS: Final = 300

@@ -15,7 +15,7 @@ from core.turn import ActionResult, FailureKind, FinalAnswer, FurtherProcessing,
 from core.values import Json, JsonObject
 from modules.action import run_plan
 from modules.sandbox import Sandbox, SandboxLimits
-from modules.sandbox.language.parsing import MAX_MESSAGE_CHARACTERS
+from modules.sandbox.language import MAX_MESSAGE_CHARACTERS
 from modules.sandbox.limits import MAX_TOOL_ERROR_CHARACTERS, MIB
 from modules.terminal.streams import printable
 from tests.doubles import tool

@@ -11,7 +11,7 @@ import json
 import pytest
 
 from modules.sandbox import Sandbox, SandboxResult
-from modules.sandbox.language.parsing import MAX_MESSAGE_CHARACTERS
+from modules.sandbox.language import MAX_MESSAGE_CHARACTERS
 from modules.sandbox.limits import MAX_TOOL_ERROR_CHARACTERS, MIB
 from tests.modules.sandbox.exhaustion import FAMILIES, LIMITS, PATIENT_LIMITS, SWALLOWED, Snippet
 from tests.modules.sandbox.exhaustion_of_host import HOST_FAMILIES, WAITING

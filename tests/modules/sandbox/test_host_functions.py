@@ -19,7 +19,7 @@ from modules.sandbox.host_functions import (
     HostFunctions,
     UnknownFunction,
 )
-from modules.sandbox.language.prelude import RAW_CALL, TOOL_CALL
+from modules.sandbox.language import RAW_CALL, TOOL_CALL
 from modules.sandbox.limits import RequestedCall
 from tests.modules.sandbox.sandbox_tools import (
     TEST_TIMEOUT_SECONDS,

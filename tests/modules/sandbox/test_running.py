@@ -12,7 +12,7 @@ from core.turn import PlanFailure
 from core.values import Json, JsonObject
 from modules.sandbox import Sandbox
 from modules.sandbox.calls import PlanCalls
-from modules.sandbox.language.prelude import AVAILABLE_MODULES, PLAN_LANGUAGE_NOTES
+from modules.sandbox.language import AVAILABLE_MODULES, PLAN_LANGUAGE_NOTES
 from modules.sandbox.limits import RequestedCall
 from tests.modules.sandbox.sandbox_tools import (
     CATALOG,

@@ -10,7 +10,7 @@ from core.turn import ActionResult, FinalAnswer, Plan, PlanFailed
 from modules.action import run_plan
 from modules.planning.preparation import prepare_plan
 from modules.sandbox import Sandbox
-from modules.sandbox.language.parsing import MAX_PARSED_CHARACTERS, parse
+from modules.sandbox.language import MAX_PARSED_CHARACTERS, parse
 from tests.doubles import tool
 from tests.modules.planning.plan_tools import TYPED, assert_found, call_typed
 from tests.modules.sandbox.sandbox_tools import TEST_TIMEOUT_SECONDS, solve

@@ -1,19 +1,34 @@
-r"""Reads a plan's text as Python, and quotes it in messages.
+"""What a plan is: Python with a `solve()`; how it is read before it runs, and quoted.
 
-Models write `f"{row["name"]}"` and `f"{'\n'.join(lines)}"`, f-strings as Python has them since
-3.12 (PEP 701); the sandbox's interpreter takes both. A Python older than 3.12 does not, and could
-neither check such a plan nor guard its `try`. There libcst puts them in a form that older parsers
-read, in a process of its own: `modules.sandbox.language.f_strings_program`.
+A plan runs in CPython 3.14, which judges its syntax (`modules.sandbox.guest`). The Python that runs
+us may be older and know less: a text that it can't read is left to the other.
 """
 
 import ast
 import re
-import subprocess
 import sys
 import warnings
-from pathlib import Path
 
 from core.base.text import lazy_pattern, shorten
+from core.run.working_memory import MEMORY
+
+ENTRY_POINT = "solve"
+"""The function that a plan must define."""
+
+NO_SOLVE = f"no {ENTRY_POINT}(): define `async def {ENTRY_POINT}():` at the top level of the plan"
+"""What a plan without an entry point is told."""
+
+SEARCH = "search_tools"
+"""What a plan calls to find tools. A server's tool of that name is `tools.search_tools`."""
+
+PLAN_LANGUAGE_NOTES = f"""\
+- Python 3.14 with its standard library; no other package. No import is needed for tools.
+- There are no files, no network, no processes, no threads, no input() and no environment.
+- Run independent calls at once with `a, b = await asyncio.gather(tools.x(…), tools.y(…))`.
+- A failing tool raises RuntimeError: catch it with try/except to try another tool.
+- What later plans of this task need, put into the dict `{MEMORY}`: `{MEMORY}["rates"] = rates`.
+"""
+"""What the prompts tell a model about the language of plans."""
 
 MAX_PARSED_CHARACTERS = 12 * 1024
 """Longer plans are not looked at before they run: Python's parser holds up all threads meanwhile,
@@ -28,14 +43,9 @@ MAX_LINE_CHARACTERS = 200
 MAX_MESSAGE_CHARACTERS = 1000
 """Longest message about a plan; the interpreter's may hold whole values."""
 
-OLDER_FORM_NEEDED = sys.version_info < (3, 12)
+_OLDER = sys.version_info < (3, 12)
 
 _F_STRING = lazy_pattern(r"\b[rR]?[fF][rR]?[\"']")
-
-PROGRAM = Path(__file__).with_name("f_strings_program.py")
-
-REWRITING_SECONDS = 10.0
-"""Longest wait for the rewriting, about 0.3 s of work; it may compute for two."""
 
 
 class NotParsed(Exception):
@@ -69,47 +79,9 @@ def parse(source: str, *, most_characters: int = MAX_PARSED_CHARACTERS) -> ast.M
         raise NotParsed(f"the plan holds characters that can't be parsed: {error}") from None
 
 
-def parse_readable(source: str) -> tuple[str, ast.Module]:
-    """A plan in a form that this Python reads, and its tree; see `older_form`.
-
-    The text has as many lines as `source`. Raises what `parse` does.
-    """
-    try:
-        return source, parse(source)
-    except SyntaxError:
-        if (text := older_form(source)) is None:
-            raise
-        return text, parse(text, most_characters=len(text))
-
-
-def older_form(source: str) -> str | None:
-    """The plan with f-strings rewritten that only newer Pythons read; None if that fails.
-
-    Only for a text that does not parse as it is, and from a thread: it waits for a process.
-    Nothing else changes.
-    """
-    if not may_be_newer(source):
-        return None
-    try:
-        ran = subprocess.run(  # noqa: S603 - our own program
-            [sys.executable, "-I", str(PROGRAM)],
-            input=source.encode(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={},
-            timeout=REWRITING_SECONDS,
-            check=True,
-        )
-        text = ran.stdout.decode()
-        parse(text, most_characters=len(text))
-    except (OSError, ValueError, subprocess.SubprocessError, SyntaxError, NotParsed):
-        return None
-    return text
-
-
 def may_be_newer(source: str) -> bool:
     """Whether only this Python may think it wrong: f-strings were freed in 3.12 (PEP 701)."""
-    return OLDER_FORM_NEEDED and _F_STRING.search(source) is not None
+    return _OLDER and _F_STRING.search(source) is not None
 
 
 def line_text(source: str, line: int | None) -> str | None:

@@ -1,0 +1,288 @@
+"""Runs plans for the host at the other end of two pipes, each in a WebAssembly instance of its own.
+
+    python -I -S worker_program.py PACKAGES COMPILED POLICY
+    python -I -S worker_program.py PACKAGES COMPILED POLICY --report
+    python -I -S worker_program.py PACKAGES --compile COMPONENT COMPILED
+
+A program of its own that imports nothing of ours but the wall: `PACKAGES` is the folder in which
+wasmtime lies, `COMPILED` the guest program as machine code. It loads that, runs a plan of its own
+to have everything at hand, puts up the second wall around itself (`walls.wall`; POLICY is
+what it allows) and then serves. `--report` says instead which parts of the wall stand.
+
+A frame is a length (4 bytes, little-endian), a letter and its text. From the host: `S` starts a
+plan and drops the one before, `R` goes on with it. To the host: `P` tells what is printed, `G` what
+the guest says where it halts, `T` why it was ended. The texts of `S`, `R` and `G` are JSON, which
+passes through here unread.
+
+An instance can import four things: clocks, random numbers, `printed` and `pause`. It is told that
+there are no arguments, environment and folders. Whatever else CPython's component imports (files,
+sockets, streams, polling, leaving the process) ends the plan that calls it.
+"""
+
+import os
+import secrets
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+sys.path[1:1] = [sys.argv[1], os.path.join(os.path.dirname(__file__), "walls")]  # noqa: PTH118, PTH120 - pathlib takes 3 ms
+
+import wall
+from wasmtime import Config, Engine, Store, WasmtimeError
+from wasmtime.component import Component, Func, Linker, Record
+
+STACK_BYTES = 1024 * 1024
+"""Of WebAssembly: nested repr and JSON of some thousand levels; wasmtime allows up to two MiB."""
+
+RANDOM_BYTES_MAX = 64 * 1024
+"""Random bytes that one call gives; CPython asks for 256 at a time."""
+
+FRAME = struct.Struct("<I")
+
+NOT_ENDED = '{"calls":'
+"""How the guest's text begins where the plan waits."""
+
+WARM_UP = '{"source":"import os; os._exit(0)","names":[],"texts":{},"zone_seconds":0,"recursion_depth":200}'
+"""The worker's own first plan: it ends in a trap, so that nothing need be loaded for one later."""
+
+
+class PrintedTooMuch(Exception):
+    """Ends a plan where it prints more than it may."""
+
+
+class Clock(threading.Thread):
+    """Ends what an engine runs when its time is up.
+
+    Attributes:
+        has_struck: Whether it did so since it was wound up.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        """Not started yet: it has to begin behind the wall, as each thread has a wall of its own."""
+        super().__init__(daemon=True)
+        self.has_struck = False
+        self._engine = engine
+        self._changed = threading.Condition()
+        self._strikes_at: float | None = None
+
+    def wind(self, seconds: float) -> None:
+        """Strike in so many seconds."""
+        with self._changed:
+            self._strikes_at, self.has_struck = time.monotonic() + seconds, False
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """Strike no more."""
+        with self._changed:
+            self._strikes_at = None
+            self._changed.notify()
+
+    def run(self) -> None:
+        """Wait for ever."""
+        with self._changed:
+            while True:
+                if self._strikes_at is None:
+                    self._changed.wait()
+                elif (left := self._strikes_at - time.monotonic()) > 0:
+                    self._changed.wait(left)
+                else:
+                    self._strikes_at, self.has_struck = None, True
+                    self._engine.increment_epoch()
+
+
+class Worker:
+    """Serves one plan after the other."""
+
+    def __init__(self, compiled: str, policy: "wall.Policy") -> None:
+        """Load the machine code; raises WasmtimeError where that is not ours or not for this CPU."""
+        self._policy = policy
+        self._engine = engine()
+        self._component = Component.deserialize_file(self._engine, compiled)
+        self._linker = linker(self._engine, self._component, self._printed, self._pause)
+        self._clock = Clock(self._engine)
+        self._printed_left = 0
+        self._seconds_left = 0.0
+        self._store: Store | None = None
+        self._functions: Mapping[str, Func] = {}
+
+    def warm_up(self) -> None:
+        """Run a plan, so that everything is loaded before the wall stands."""
+        self.prepare()
+        self._run("start", WARM_UP)
+
+    def serve(self) -> None:
+        """Answer until the host has gone."""
+        self._clock.start()
+        self.prepare()
+        while (frame := _read()) is not None:
+            letter, text = frame[:1], frame[1:].decode()
+            if letter == b"S":
+                if self._store is None or not self._is_new:
+                    self.prepare()
+                answer = self._run("start", text)
+            else:
+                answer = self._run("resume", text)
+            _write(answer)
+            if not answer.startswith(f"G{NOT_ENDED}"):
+                self.prepare()
+
+    def prepare(self) -> None:
+        """Make an instance, and have it touch the memory that any plan will."""
+        self._store = None  # first, so that there are never two
+        store = self._store = Store(self._engine)
+        store.set_limits(memory_size=self._policy.plan_bytes)
+        self._is_new = True
+        self._seconds_left, self._printed_left = self._policy.plan_seconds, self._policy.printed_bytes
+        store.set_epoch_deadline(1)
+        instance = self._linker.instantiate(store, self._component)
+        found = {name: instance.get_func(store, name) for name in ("start", "resume")}
+        self._functions = {name: function for name, function in found.items() if function}
+        self._functions["resume"](store, "[]")
+
+    def _run(self, name: str, text: str) -> str:
+        """What the guest says, or why it was ended."""
+        store, self._is_new = self._store, False
+        if store is None:
+            return "Tthere is no plan to go on with"
+        began = time.monotonic()
+        store.set_epoch_deadline(1)
+        self._clock.wind(self._seconds_left)
+        try:
+            said: object = self._functions[name](store, text)
+            return f"G{said}"
+        except PrintedTooMuch:
+            reason = "printed"
+        except WasmtimeError as error:
+            reason = "time" if self._clock.has_struck else str(error)
+        finally:
+            self._clock.stop()
+            self._seconds_left = max(0.0, self._seconds_left - (time.monotonic() - began))
+        self._store = None
+        return f"T{reason}"
+
+    def _printed(self, store: object, text: str) -> None:
+        encoded = text.encode()
+        _write(f"P{encoded[: self._printed_left].decode(errors='ignore')}")
+        self._printed_left -= len(encoded)
+        if self._printed_left < 0:
+            raise PrintedTooMuch
+
+    def _pause(self, store: object, seconds: float) -> None:
+        # Written so that what is no number is none too.
+        time.sleep(min(seconds, self._seconds_left) if seconds > 0 else 0)
+
+
+def engine() -> Engine:
+    """The engine, which must be the same for compiling and running."""
+    config = Config()
+    config.epoch_interruption = True
+    config.max_wasm_stack = STACK_BYTES
+    return Engine(config)
+
+
+def linker(
+    engine: Engine,
+    component: Component,
+    printed: Callable[[object, str], None],
+    pause: Callable[[object, float], None],
+) -> Linker:
+    """What an instance gets for its imports: this, and traps."""
+    bound = Linker(engine)
+    bound.allow_shadowing = True
+    bound.define_unknown_imports_as_traps(component)
+    with bound.root() as root:
+        root.add_func("printed", printed)
+        root.add_func("pause", pause)
+        for name, functions in WASI.items():
+            with root.add_instance(f"wasi:{name}@0.2.9") as instance:
+                for function, answer in functions.items():
+                    instance.add_func(function, answer)
+    return bound
+
+
+def _time_of_day() -> Record:
+    moment = Record()
+    seconds, nanoseconds = divmod(time.time_ns(), 10**9)
+    moment.seconds, moment.nanoseconds = seconds, nanoseconds
+    return moment
+
+
+def _resolution() -> Record:
+    moment = Record()
+    moment.seconds, moment.nanoseconds = 0, 1
+    return moment
+
+
+WASI: Mapping[str, Mapping[str, Callable[..., object]]] = {
+    "clocks/monotonic-clock": {
+        "now": lambda store: time.monotonic_ns(),
+        "resolution": lambda store: 1,
+    },
+    "clocks/wall-clock": {
+        "now": lambda store: _time_of_day(),
+        "resolution": lambda store: _resolution(),
+    },
+    "random/random": {
+        "get-random-bytes": lambda store, count: secrets.token_bytes(min(count, RANDOM_BYTES_MAX)),
+    },
+    "cli/environment": {
+        "get-environment": lambda store: [],
+        "get-arguments": lambda store: [],
+    },
+    "filesystem/preopens": {"get-directories": lambda store: []},
+}
+"""The imports from WASI that do something, by interface; what isn't here ends the plan."""
+
+
+def _read() -> bytes | None:
+    """The next frame of the host; None at the end."""
+    head = _exactly(FRAME.size)
+    return None if head is None else _exactly(FRAME.unpack(head)[0])
+
+
+def _exactly(count: int) -> bytes | None:
+    pieces = bytearray()
+    while len(pieces) < count:
+        piece = os.read(0, min(count - len(pieces), 1 << 20))
+        if not piece:
+            return None
+        pieces += piece
+    return bytes(pieces)
+
+
+def _write(text: str) -> None:
+    encoded = text.encode()
+    view = memoryview(FRAME.pack(len(encoded)) + encoded)
+    while view:
+        view = view[os.write(1, view) :]
+
+
+def main(arguments: list[str]) -> int:
+    """Compile, report, or serve; see above."""
+    _, what, *rest = arguments
+    if what == "--compile":
+        compiled = Component.from_file(engine(), rest[0]).serialize()
+        with open(rest[1], "wb") as file:  # noqa: PTH123
+            file.write(compiled)
+        return 0
+    is_report = rest[-1:] == ["--report"]
+    policy = wall.Policy(rest[0])
+    wall.leave_the_host_behind()
+    worker = Worker(what, policy)
+    worker.warm_up()
+    missing = wall.put_up(policy) if policy.has_wall else dict.fromkeys(["rlimits"], "left out")
+    if is_report:
+        for name, reason in missing.items():
+            print(name, reason or "", sep="\t")  # noqa: T201 - what the host reads
+        return 0
+    if any(missing.get(name) for name in policy.required):
+        return wall.MISSING_WALL_STATUS
+    _write("W" + ",".join(name for name, reason in missing.items() if not reason))
+    worker.serve()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
