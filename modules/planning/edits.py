@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from core.base.frozen import frozen
 
-
 FORMATTED_ARE_MISPLACED = sys.version_info < (3, 12)
 """Whether syntax trees say wrongly where the expressions in f-strings are (PEP 701)."""
 

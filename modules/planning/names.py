@@ -11,9 +11,8 @@ from core.base.text import shorten
 from core.run.working_memory import MEMORY
 from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec, as_identifier
-from modules.sandbox.language import MAX_PARSED_CHARACTERS, NotParsed, parse
-from modules.sandbox.language import ENTRY_POINT, SEARCH
 from modules.planning.edits import FORMATTED_ARE_MISPLACED, Edit, PlanText
+from modules.sandbox.language import ENTRY_POINT, MAX_PARSED_CHARACTERS, SEARCH, NotParsed, parse
 
 TOOLS = "tools"
 CLIENT = "mcp"

@@ -29,7 +29,7 @@ class PlanError:
     """An exception that ended a plan, as the guest tells it.
 
     `origin` is "plan", "tool" for one that a failed call raised, "result" for a result that JSON
-    lacks, or "entry" for a plan without `solve`.
+    lacks, "size" for one that is too large, or "entry" for a plan without `solve`.
     """
 
     kind: str
@@ -48,6 +48,8 @@ def failure_of(
             return _at("tool", text, error.line, source)
         case "entry":
             return PlanFailure("syntax", NO_SOLVE)
+        case "size":
+            return PlanFailure("limit", f"{ENTRY_POINT}()'s result: {text}")
         case "result":
             return PlanFailure("error", f"{ENTRY_POINT}() returned {text}; {RESULT_FORMS}")
         case _:

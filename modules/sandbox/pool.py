@@ -221,9 +221,11 @@ class Sandbox:
         finished = Finished(failure=PlanFailure("crash", "the plan was interrupted"))
         deadline: asyncio.Timeout | None = None
         try:
-            async with self._deadlines.within(self._limits.wall_seconds) as deadline:
-                async with self._workers.slots:
-                    finished = await self._to_end(session, plan, calls)
+            async with (
+                self._deadlines.within(self._limits.wall_seconds) as deadline,
+                self._workers.slots,
+            ):
+                finished = await self._to_end(session, plan, calls)
         except TimeoutError:
             if deadline is None or not deadline.expired():  # a bug in `call`, not our deadline
                 raise

@@ -10,7 +10,7 @@ import time
 import unicodedata
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, cast
+from typing import Literal
 
 from core.base.frozen import frozen
 from core.base.text import shorten
@@ -18,7 +18,7 @@ from core.errors import CallRefused
 from core.run.working_memory import MEMORY, WorkingMemory
 from core.tools.catalog import ToolCatalog
 from core.turn import PlanFailure
-from core.values import Json
+from core.values import Json, JsonObject
 from modules.sandbox.failures import PlanError, failure_of, limit_failure, trap_failure
 from modules.sandbox.host_functions import HostFunctions
 from modules.sandbox.language import ENTRY_POINT
@@ -84,6 +84,7 @@ class PlanSession:
         self._open: set[int] = set()
         self._last_line: int | None = None
         self._checking_seconds = 0.0
+        self._is_halted = False
 
     @property
     def printed(self) -> str:
@@ -105,6 +106,8 @@ class PlanSession:
             "texts": dict(self._texts),
             "zone_seconds": time.localtime().tm_gmtoff,
             "recursion_depth": self._limits.recursion_depth,
+            "result_bytes": self._limits.result_bytes,
+            "argument_bytes": self._limits.argument_bytes,
         }
         if MEMORY in source:  # others are spared the way to and fro
             request["memory"] = self._given
@@ -118,29 +121,35 @@ class PlanSession:
 
     async def _halt(self, letter: str, message: object) -> PlanState:
         """What comes of a message, turned into a state."""
-        if self._worker is None:
-            raise RuntimeError("this plan was not started")
         self.is_worker_sound = False  # until it has answered
         try:
-            answer = await self._worker.ask(letter, json.dumps(message), self._pieces.append)
-            state = self._state(answer)
+            state = self._state(await self._asked(letter, message))
+            if isinstance(state, Finished) and self._is_halted and self.memory is not None:
+                self._take_memory(_read(await self._asked("R", None)))
+            self.is_worker_sound = True
         except WorkerLost as lost:
             self.was_lost_unstarted = letter == "S" and lost.has_died and not self._pieces
-            return self._ended(Finished(failure=trap_failure(str(lost), self._limits, self._last_line)))
+            state = Finished(failure=trap_failure(str(lost), self._limits, self._last_line))
         except (Nonsense, NotJson, RecursionError) as error:
-            message = f"the plan's messages make no sense: {error}"
-            return self._ended(Finished(failure=PlanFailure("crash", message)))
-        self.is_worker_sound = True
-        return state
+            nonsense = f"the plan's messages make no sense: {error}"
+            state = Finished(failure=PlanFailure("crash", nonsense))
+        return self._ended(state) if isinstance(state, Finished) else state
+
+    async def _asked(self, letter: str, message: object) -> str:
+        """The worker's answer, with its letter."""
+        if self._worker is None:
+            raise RuntimeError("this plan was not started")
+        return await self._worker.ask(letter, json.dumps(message), self._pieces.append)
 
     def _state(self, answer: str) -> PlanState:
         """The state that an answer tells; raises `Nonsense` where it tells none."""
         if answer.startswith("T"):
-            failure = trap_failure(answer[1:], self._limits, self._last_line)
-            return self._ended(Finished(failure=failure))
-        match message := _read(answer.removeprefix("G")):
-            case {"calls": list(calls), "timer": timer} if timer is None or _is_seconds(timer):
-                return self._waiting(cast("list[object]", calls), timer)
+            return Finished(failure=trap_failure(answer[1:], self._limits, self._last_line))
+        match message := _read(answer):
+            case {"calls": list(calls), "timer": None}:
+                return self._waiting(calls, None)
+            case {"calls": list(calls), "timer": int() | float() as timer}:
+                return self._waiting(calls, timer)
             case {"value": value}:
                 ended = Finished(*self._checked(value))
             case {"error": {"type": str(kind), "text": str(said), "line": line, "origin": origin}}:
@@ -150,11 +159,14 @@ class PlanSession:
                 )
             case _:
                 raise Nonsense("neither calls nor an end")
+        self._take_memory(message)
+        return ended
+
+    def _take_memory(self, message: JsonObject) -> None:
         if self.memory is not None and (left := message.get("memory")) is not None:
             self.memory = left_memory(left)
-        return self._ended(ended)
 
-    def _checked(self, value: object) -> tuple[Json, PlanFailure | None]:
+    def _checked(self, value: Json) -> tuple[Json, PlanFailure | None]:
         """A plan's value within its bounds, or why it isn't."""
         try:
             return to_json(value, max_bytes=self._limits.result_bytes), None
@@ -170,7 +182,7 @@ class PlanSession:
             self._own.value(ended.value), self._own.failure(ended.failure), self._own.begin(given)
         )
 
-    def _waiting(self, calls: list[object], timer: float | None) -> PlanState:
+    def _waiting(self, calls: list[Json], timer: float | None) -> PlanState:
         """The calls, checked; those that can't be made have their outcome at once."""
         requested: list[RequestedCall] = []
         settled: dict[int, CallOutcome] = {}
@@ -189,13 +201,13 @@ class PlanSession:
             else:
                 settled[call.id_] = outcome
             if (limit := self._limit_passed()) is not None:
-                return self._ended(
-                    Finished(failure=limit_failure(limit, self._last_line, self._source))
-                )
+                self._is_halted = True
+                return Finished(failure=limit_failure(limit, self._last_line, self._source))
         self._open |= {request.call_id for request in requested}
         if not (self._open or settled or timer is not None):
             message = "the plan waits for what can't happen: no call and no timer is open"
-            return self._ended(Finished(failure=PlanFailure("error", message)))
+            self._is_halted = True
+            return Finished(failure=PlanFailure("error", message))
         wait = None if timer is None else max(timer, SHORTEST_TIMER_SECONDS)
         return Waiting(tuple(requested), frozenset(self._open), wait, settled)
 
@@ -205,9 +217,7 @@ class PlanSession:
             if call.kind == "search":
                 return CallOutcome(self._host.search(call.args, call.kwargs))
             tool, arguments = self._host.admit(call.kind, call.name, call.args, call.kwargs)
-            return RequestedCall(
-                call.id_, tool, self._own.object(arguments), call.kind == "raw"
-            )
+            return RequestedCall(call.id_, tool, self._own.object(arguments), call.kind == "raw")
         except CallRefused as refused:
             return CallOutcome(error=shorten(str(refused), MAX_TOOL_ERROR_CHARACTERS))
 
@@ -222,14 +232,10 @@ class PlanSession:
             return f"checking the plan's calls took over {limits.cpu_seconds:g} s"
         return None
 
-    def _line(self, line: object) -> int | None:
+    def _line(self, line: Json) -> int | None:
         """A line of the plan; None for what is none."""
         lines = self._source.count("\n") + 1
         return line if isinstance(line, int) and 1 <= line <= lines else None
-
-
-def _is_seconds(timer: object) -> bool:
-    return isinstance(timer, int | float) and timer >= 0
 
 
 @frozen
@@ -239,32 +245,33 @@ class _Call:
     id_: int
     kind: Literal["tool", "raw", "search"]
     name: str
-    args: list[object]
-    kwargs: dict[str, object]
-    line: object
+    args: list[Json]
+    kwargs: JsonObject
+    line: Json
 
 
-def _call(told: object) -> _Call:
+def _call(told: Json) -> _Call:
     """A call, if it is one; raises `Nonsense` where it isn't."""
     match told:
-        case [int(id_), "tool" | "raw" | "search" as kind, str(name), list(args), dict(kwargs), line]:
-            return _Call(
-                id_,
-                kind,
-                name,
-                cast("list[object]", args),
-                cast("dict[str, object]", kwargs),
-                line,
-            )
+        case [
+            int(id_),
+            "tool" | "raw" | "search" as kind,
+            str(name),
+            list(args),
+            dict(kwargs),
+            line,
+        ]:
+            return _Call(id_, kind, name, args, kwargs, line)
         case _:
             raise Nonsense("a call is told in another form")
 
 
-def _read(text: str) -> dict[str, object]:
+def _read(answer: str) -> JsonObject:
+    """What the guest says; raises `Nonsense` where that is no JSON object."""
     try:
-        message: object = json.loads(text)
+        message: Json = json.loads(answer.removeprefix("G"))
     except ValueError as error:  # also of numbers with too many digits
         raise Nonsense(str(error)) from None
     if not isinstance(message, dict):
-        raise Nonsense("no object")
-    return cast("dict[str, object]", message)
+        raise Nonsense("it is no object")
+    return message

@@ -6,8 +6,7 @@ taken it over: frames are bounded, waits too, and a worker that keeps to neither
 
 import asyncio
 import struct
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Self
 
@@ -114,7 +113,7 @@ class Worker:
         if self._process.stdin is not None:
             self._process.stdin.close()
 
-    async def _within(self, seconds: float, answer: "asyncio._CoroutineLike[str]") -> str:
+    async def _within(self, seconds: float, answer: Awaitable[str]) -> str:
         try:
             async with asyncio.timeout(seconds):
                 return await answer

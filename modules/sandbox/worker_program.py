@@ -19,6 +19,7 @@ there are no arguments, environment and folders. Whatever else CPython's compone
 sockets, streams, polling, leaving the process) ends the plan that calls it.
 """
 
+import json
 import os
 import secrets
 import struct
@@ -29,9 +30,9 @@ from collections.abc import Callable, Mapping
 
 sys.path[1:1] = [sys.argv[1], os.path.join(os.path.dirname(__file__), "walls")]  # noqa: PTH118, PTH120 - pathlib takes 3 ms
 
-import wall
-from wasmtime import Config, Engine, Store, WasmtimeError
-from wasmtime.component import Component, Func, Linker, Record
+import wall  # noqa: E402 - found only now, as wasmtime is
+from wasmtime import Config, Engine, Store, WasmtimeError  # noqa: E402
+from wasmtime.component import Component, Func, Linker, Record  # noqa: E402
 
 STACK_BYTES = 1024 * 1024
 """Of WebAssembly: nested repr and JSON of some thousand levels; wasmtime allows up to two MiB."""
@@ -44,7 +45,17 @@ FRAME = struct.Struct("<I")
 NOT_ENDED = '{"calls":'
 """How the guest's text begins where the plan waits."""
 
-WARM_UP = '{"source":"import os; os._exit(0)","names":[],"texts":{},"zone_seconds":0,"recursion_depth":200}'
+WARM_UP = json.dumps(
+    {
+        "source": "import os; os._exit(0)",
+        "names": [],
+        "texts": {},
+        "zone_seconds": 0,
+        "recursion_depth": 200,
+        "result_bytes": 0,
+        "argument_bytes": 0,
+    }
+)
 """The worker's own first plan: it ends in a trap, so that nothing need be loaded for one later."""
 
 
@@ -60,7 +71,7 @@ class Clock(threading.Thread):
     """
 
     def __init__(self, engine: Engine) -> None:
-        """Not started yet: it has to begin behind the wall, as each thread has a wall of its own."""
+        """Not started yet: that is for behind the wall, as each thread has a wall of its own."""
         super().__init__(daemon=True)
         self.has_struck = False
         self._engine = engine
@@ -96,7 +107,7 @@ class Worker:
     """Serves one plan after the other."""
 
     def __init__(self, compiled: str, policy: "wall.Policy") -> None:
-        """Load the machine code; raises WasmtimeError where that is not ours or not for this CPU."""
+        """Load the machine code; raises WasmtimeError where it is none for this processor."""
         self._policy = policy
         self._engine = engine()
         self._component = Component.deserialize_file(self._engine, compiled)
@@ -134,7 +145,10 @@ class Worker:
         store = self._store = Store(self._engine)
         store.set_limits(memory_size=self._policy.plan_bytes)
         self._is_new = True
-        self._seconds_left, self._printed_left = self._policy.plan_seconds, self._policy.printed_bytes
+        self._seconds_left, self._printed_left = (
+            self._policy.plan_seconds,
+            self._policy.printed_bytes,
+        )
         store.set_epoch_deadline(1)
         instance = self._linker.instantiate(store, self._component)
         found = {name: instance.get_func(store, name) for name in ("start", "resume")}
@@ -202,36 +216,43 @@ def linker(
     return bound
 
 
-def _time_of_day() -> Record:
-    moment = Record()
-    seconds, nanoseconds = divmod(time.time_ns(), 10**9)
-    moment.seconds, moment.nanoseconds = seconds, nanoseconds
-    return moment
+class Moment(Record):
+    """A `datetime` of WASI: seconds since 1970 and nanoseconds, or a span of them."""
+
+    def __init__(self, nanoseconds: int) -> None:
+        self.seconds, self.nanoseconds = divmod(nanoseconds, 10**9)
 
 
-def _resolution() -> Record:
-    moment = Record()
-    moment.seconds, moment.nanoseconds = 0, 1
-    return moment
+def _now(store: object) -> int:
+    return time.monotonic_ns()
+
+
+def _resolution(store: object) -> int:
+    return 1
+
+
+def _time_of_day(store: object) -> Moment:
+    return Moment(time.time_ns())
+
+
+def _resolution_of_day(store: object) -> Moment:
+    return Moment(1)
+
+
+def _random_bytes(store: object, count: int) -> bytes:
+    return secrets.token_bytes(min(count, RANDOM_BYTES_MAX))
+
+
+def _none(store: object) -> list[object]:
+    return []
 
 
 WASI: Mapping[str, Mapping[str, Callable[..., object]]] = {
-    "clocks/monotonic-clock": {
-        "now": lambda store: time.monotonic_ns(),
-        "resolution": lambda store: 1,
-    },
-    "clocks/wall-clock": {
-        "now": lambda store: _time_of_day(),
-        "resolution": lambda store: _resolution(),
-    },
-    "random/random": {
-        "get-random-bytes": lambda store, count: secrets.token_bytes(min(count, RANDOM_BYTES_MAX)),
-    },
-    "cli/environment": {
-        "get-environment": lambda store: [],
-        "get-arguments": lambda store: [],
-    },
-    "filesystem/preopens": {"get-directories": lambda store: []},
+    "clocks/monotonic-clock": {"now": _now, "resolution": _resolution},
+    "clocks/wall-clock": {"now": _time_of_day, "resolution": _resolution_of_day},
+    "random/random": {"get-random-bytes": _random_bytes},
+    "cli/environment": {"get-environment": _none, "get-arguments": _none},
+    "filesystem/preopens": {"get-directories": _none},
 }
 """The imports from WASI that do something, by interface; what isn't here ends the plan."""
 

@@ -12,8 +12,7 @@ from core.tools.schema_check import argument_check
 from core.tools.spec import ToolSpec, as_identifier
 from core.values import Json, JsonObject
 from modules.planning.names import CALL_TOOL, CLIENT, TOOLS, PlanNames
-from modules.sandbox.language import MAX_LINE_CHARACTERS
-from modules.sandbox.language import SEARCH
+from modules.sandbox.language import MAX_LINE_CHARACTERS, SEARCH
 from modules.sandbox.values import NotJson, TooLarge, to_json
 
 _JOINT_CONDITIONS: Final = frozenset(

@@ -7,8 +7,7 @@ from dataclasses import replace
 from core.base.text import shorten
 from core.turn import FailureKind, PlanFailure
 from modules.planning.names import FunctionNode, ParsedPlan, PlanNames, own_nodes, takes_nothing
-from modules.sandbox.language import line_text, may_be_newer
-from modules.sandbox.language import ENTRY_POINT, NO_SOLVE
+from modules.sandbox.language import ENTRY_POINT, NO_SOLVE, line_text, may_be_newer
 
 NAME_CHARACTERS = 60
 """How much of a function's name a message quotes."""

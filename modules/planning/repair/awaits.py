@@ -7,6 +7,7 @@ own coroutine functions.
 import ast
 from collections.abc import Iterator
 
+from modules.planning.edits import Edit
 from modules.planning.names import (
     CONTAINER_BUILTINS,
     SCALAR_BUILTINS,
@@ -17,7 +18,6 @@ from modules.planning.names import (
     own_nodes,
 )
 from modules.sandbox.language import ENTRY_POINT
-from modules.planning.edits import Edit
 
 _VALUE_PARENTS = (
     *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.FormattedValue, ast.Subscript, ast.Expr),

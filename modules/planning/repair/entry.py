@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from core.turn import VERDICTS
+from modules.planning.edits import Edit
 from modules.planning.names import (
     FunctionNode,
     ParsedPlan,
@@ -19,7 +20,6 @@ from modules.planning.names import (
     takes_nothing,
 )
 from modules.sandbox.language import ENTRY_POINT
-from modules.planning.edits import Edit
 
 _DEFINITION = re.compile(rb"(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(")
 

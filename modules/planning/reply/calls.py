@@ -20,8 +20,7 @@ from modules.planning.reply.forms import (
     tool_meant,
 )
 from modules.planning.reply.own_words import LOOKED_CHARACTERS, is_refused, is_reported
-from modules.sandbox.language import NotParsed, parse
-from modules.sandbox.language import ENTRY_POINT
+from modules.sandbox.language import ENTRY_POINT, NotParsed, parse
 from modules.tools import json_containers
 
 NAME_CHARACTERS_MAX: Final = 200

@@ -11,8 +11,7 @@ from typing import Final
 from core.base.text import lazy_pattern
 from core.turn import FINAL_ANSWER
 from modules.planning.reply.text import answer_part
-from modules.sandbox.language import NotParsed, parse
-from modules.sandbox.language import ENTRY_POINT
+from modules.sandbox.language import ENTRY_POINT, NotParsed, parse
 
 _PLAN: Final = lazy_pattern(
     r"\s*(?:[^`]{0,400}```(?:python|py)?[ \t]*\n\s*)?"  # a few words, and the fence

@@ -8,8 +8,7 @@ from core.base.frozen import frozen
 from core.base.text import lazy_pattern
 from core.tools.catalog import ToolCatalog
 from modules.planning.names import CLIENT, TOOLS, FunctionNode, bound_names, takes_nothing
-from modules.sandbox.language import NotParsed, parse
-from modules.sandbox.language import ENTRY_POINT
+from modules.sandbox.language import ENTRY_POINT, NotParsed, parse
 
 _INDENT: Final = "    "
 

@@ -58,8 +58,7 @@ from modules.planning.reply.text import (
     defines_solve,
     fenced_blocks,
 )
-from modules.sandbox.language import NotParsed, parse
-from modules.sandbox.language import ENTRY_POINT
+from modules.sandbox.language import ENTRY_POINT, NotParsed, parse
 from modules.tools import json_containers
 
 READ_CHARACTERS: Final = 4 * 1024

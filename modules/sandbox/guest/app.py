@@ -24,7 +24,7 @@ import random
 import sys
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from types import CodeType, ModuleType
 
 import wit_world
@@ -58,6 +58,10 @@ class ToolError(RuntimeError):
 ToolError.__name__ = ToolError.__qualname__ = "RuntimeError"
 
 
+class TooLargeError(Exception):
+    """The plan's result is too large for the host to look at."""
+
+
 class NoEntryPoint(Exception):
     """The plan defines no `solve`."""
 
@@ -87,10 +91,13 @@ class Loop(asyncio.BaseEventLoop):
         """Have the host make a call.
 
         Raises:
-            ToolError: an argument can't be given.
+            ToolError: an argument can't be given, or they are too large.
         """
         written = [_argument(name, str(place), value) for place, value in enumerate(args, 1)]
         named = [f"{_json(key)}:{_argument(name, key, kwargs[key])}" for key in kwargs]
+        size = sum(map(len, written)) + sum(map(len, named))
+        if size > plan.argument_characters:  # the host counts anew, in bytes
+            raise ToolError(f"{name}() can't be called with {size:,} characters of arguments")
         self._made += 1
         future = self._open[self._made] = self.create_future()
         given = f"[{','.join(written)}],{{{','.join(named)}}}"
@@ -297,12 +304,15 @@ class Plan:
         self._main: asyncio.Task[object] | None = None
         self._names = ModuleType(MODULE).__dict__
         self._memory: dict[str, object] | None = None
+        self._result_characters = 0
+        self.argument_characters = 0
 
     def start(self, request: str) -> str:
         """Begin a plan, and run it to where it halts.
 
         `request` has `source`, the `names` that lead to tools, `texts` by name, `zone_seconds`
-        ahead of UTC, `recursion_depth`, and `memory` for a plan that may use it.
+        ahead of UTC, `recursion_depth`, the bounds `result_bytes` and `argument_bytes`, and `memory`
+        for a plan that may use it.
         """
         given = json.loads(request)
         random.seed()  # else each instance has the numbers of the one that was built
@@ -316,6 +326,8 @@ class Plan:
         self._names |= {name: Door(name) for name in given["names"]}
         self._names |= {"tools": Door(), "mcp": Client(), "search_tools": search_tools}
         self._names |= given["texts"]
+        self._result_characters = given["result_bytes"]
+        self.argument_characters = given["argument_bytes"]
         if "memory" in given:
             self._memory = self._names["memory"] = given["memory"]
         try:
@@ -327,8 +339,11 @@ class Plan:
         return self._run()
 
     def resume(self, outcomes: str) -> str:
-        """Give a plan the outcomes of calls, and run it to where it halts."""
-        loop.settle(json.loads(outcomes))
+        """Give a plan the outcomes of calls, and run it to where it halts; null has it halt for good."""
+        given = json.loads(outcomes)
+        if given is None:
+            return f'{{"memory":{_json(self._left())}}}'
+        loop.settle(given)
         return self._run()
 
     async def _solve(self, code: CodeType) -> object:
@@ -350,7 +365,10 @@ class Plan:
             calls, loop.calls = loop.calls, []
             return f'{{"calls":[{",".join(calls)}],"timer":{_json(loop.timer)}}}'
         try:
-            ended = f'"value":{_json(self._main.result(), plain)}'
+            written = _json(self._main.result(), plain)
+            if len(written) > self._result_characters:
+                raise TooLargeError(f"it is larger than {self._result_characters:,} bytes of JSON")
+            ended = f'"value":{written}'
         except BaseException as error:  # noqa: BLE001 - whatever ended the plan
             ended = f'"error":{_json(_told(error, is_result=self._is_result(error)))}'
         return f'{{{ended},"memory":{_json(self._left())}}}'
@@ -403,9 +421,14 @@ def _told(error: BaseException, *, is_result: bool = False) -> dict[str, object]
     line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
     kind = type(error).__name__
     origin = (
-        "result" if is_result
-        else "tool" if isinstance(error, ToolError)
-        else "entry" if isinstance(error, NoEntryPoint)
+        "size"
+        if isinstance(error, TooLargeError)
+        else "result"
+        if is_result
+        else "tool"
+        if isinstance(error, ToolError)
+        else "entry"
+        if isinstance(error, NoEntryPoint)
         else "plan"
     )
     with contextlib.suppress(Exception):  # a plan's own exception may fail to tell itself
@@ -439,8 +462,6 @@ def _with_submodules(name: str) -> Iterator[str]:
         for found in pkgutil.walk_packages(path, f"{name}.", onerror=lambda name: None):
             if not found.name.endswith(("__main__", ".tests", ".test")):
                 yield found.name
-
-
 
 
 _import_ahead()

@@ -21,7 +21,7 @@ def be_in_zone(offset_seconds: int) -> None:
         def __subclasscheck__(cls, kind: type) -> bool:
             return issubclass(kind, cls.__base__ or object)
 
-    class date(_date, metaclass=OfBase):  # noqa: N801 - it stands in for Python's
+    class date(_date, metaclass=OfBase):
         @classmethod
         def fromtimestamp(cls, timestamp: float, /) -> Self:
             local = _datetime.fromtimestamp(timestamp, zone)
@@ -30,7 +30,7 @@ def be_in_zone(offset_seconds: int) -> None:
         def __repr__(self) -> str:
             return f"datetime.{_date.__repr__(self)}"
 
-    class datetime(_datetime, metaclass=OfBase):  # noqa: N801
+    class datetime(_datetime, metaclass=OfBase):
         @classmethod
         def now(cls, tz: datetimes.tzinfo | None = None) -> Self:
             return cls.fromtimestamp(time.time(), tz)

@@ -25,7 +25,7 @@ from modules.sandbox.walls.seccomp import worker_filter
 PROGRAM = Path(__file__).parents[1] / "worker_program.py"
 
 WORKER_OVERHEAD_BYTES = 256 * MIB
-"""Memory of a worker beyond its plan's: Python, wasmtime, and CPython as it lies in the component."""
+"""Memory of a worker beyond its plan's: Python, wasmtime, CPython as the component has it."""
 
 PLANS_PER_WORKER = 200
 """Plans that one worker serves before another takes its place."""
@@ -85,7 +85,15 @@ def worker_command(
         "wall": second_wall and sys.platform == "linux",
     }
     packages = os.fspath(Path(found.origin).parents[1])
-    return [python, "-I", "-S", os.fspath(PROGRAM), packages, os.fspath(compiled()), json.dumps(policy)]
+    return [
+        python,
+        "-I",
+        "-S",
+        os.fspath(PROGRAM),
+        packages,
+        os.fspath(compiled()),
+        json.dumps(policy),
+    ]
 
 
 def examine_walls(limits: SandboxLimits) -> tuple[Wall, ...]:
