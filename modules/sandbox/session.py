@@ -21,7 +21,7 @@ from core.turn import PlanFailure
 from core.values import Json, JsonObject
 from modules.sandbox.failures import PlanError, failure_of, limit_failure, trap_failure
 from modules.sandbox.host_functions import HostFunctions
-from modules.sandbox.language import ENTRY_POINT
+from modules.sandbox.language import ENTRY_POINT, SEARCH
 from modules.sandbox.limits import (
     MAX_TOOL_ERROR_CHARACTERS,
     CallOutcome,
@@ -214,7 +214,7 @@ class PlanSession:
     def _admitted(self, call: "_Call") -> RequestedCall | CallOutcome:
         """A call as it is to be sent, or its outcome where nothing is."""
         try:
-            if call.kind == "search":
+            if call.kind == "search" or (call.name == SEARCH and not self._tools.has_name(SEARCH)):
                 return CallOutcome(self._host.search(call.args, call.kwargs))
             tool, arguments = self._host.admit(call.kind, call.name, call.args, call.kwargs)
             return RequestedCall(call.id_, tool, self._own.object(arguments), call.kind == "raw")

@@ -14,11 +14,13 @@ import contextlib
 import dataclasses
 import decimal
 import enum
+import errno
 import gc
 import importlib
 import inspect
 import io
 import json
+import os
 import pkgutil
 import random
 import sys
@@ -464,8 +466,13 @@ def _with_submodules(name: str) -> Iterator[str]:
                 yield found.name
 
 
+def _no_folder() -> str:
+    raise FileNotFoundError(errno.ENOENT, "a plan has no working folder")
+
+
 _import_ahead()
 time.sleep = wit_world.pause
-asyncio.run = lambda main, **options: main
+os.getcwd = _no_folder
+asyncio.run = lambda main, **options: main  # `solve` is awaited by the one loop that there is
 gc.collect()
 gc.freeze()
