@@ -14,9 +14,10 @@ import signal
 import sys
 import types
 from pathlib import Path
+from typing import cast
 
 FILE = "<plan>"
-SECONDS_MAX = 10
+WAITING_SECONDS_MAX = 30
 """The system ends a plan that runs longer; its outcome is then the error `Killed`."""
 
 
@@ -28,9 +29,12 @@ def _line(error: BaseException) -> int | None:
         if traceback.tb_frame.f_code.co_filename == FILE:
             lines.append(traceback.tb_lineno)
         traceback = traceback.tb_next
-    if not lines and isinstance(error, SyntaxError):
+    if lines:
+        return lines[-1]
+    if isinstance(error, SyntaxError):
         return error.lineno
-    return lines[-1] if lines else None
+    # A coroutine's StopIteration comes out as a RuntimeError that has it as its cause.
+    return _line(error.__cause__) if error.__cause__ else None
 
 
 def _told(value: object) -> dict[str, object]:
@@ -42,8 +46,9 @@ def _told(value: object) -> dict[str, object]:
     if value is None or (same is not None and same == value):
         return {"value": same}
     if isinstance(value, (set, frozenset)):
-        shown = ", ".join(sorted(map(repr, value)))
-        return {"type": type(value).__name__, "repr": "{" + shown + "}"}
+        name = type(cast("object", value)).__name__
+        shown = ", ".join(sorted(map(repr, cast("set[object]", value))))
+        return {"type": name, "repr": "{" + shown + "}"}
     return {"type": type(value).__name__, "repr": repr(value)}
 
 
@@ -57,6 +62,7 @@ def _outcome(text: str) -> dict[str, object]:
     sys.modules["plan"] = plan
     vars(plan).update(fake_tools.names_for_plans())
     printed = io.StringIO()
+    outcome: dict[str, object]
     try:
         with contextlib.redirect_stdout(printed):
             exec(compile(text, FILE, "exec", dont_inherit=True), vars(plan))  # noqa: S102
@@ -68,13 +74,14 @@ def _outcome(text: str) -> dict[str, object]:
     return outcome
 
 
-def _forked(text: str) -> bytes:
+def _forked(text: str, cpu_seconds: float) -> bytes:
     """A plan's outcome as a line of JSON, from a child that is gone when this returns."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        signal.alarm(SECONDS_MAX)
+        signal.alarm(WAITING_SECONDS_MAX)
+        signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
         with os.fdopen(writing, "wb") as told:
             told.write(json.dumps(_outcome(text)).encode())
         os._exit(0)
@@ -85,10 +92,10 @@ def _forked(text: str) -> bytes:
     return line or b'{"error": "Killed", "line": null}'
 
 
-def main() -> None:
+def main(cpu_seconds: float) -> None:
     """Answers one line for each line, until standard input ends."""
     for line in sys.stdin:
-        sys.stdout.buffer.write(_forked(json.loads(line)) + b"\n")
+        sys.stdout.buffer.write(_forked(json.loads(line), cpu_seconds) + b"\n")
         sys.stdout.buffer.flush()
 
 
@@ -97,4 +104,4 @@ if __name__ == "__main__":
     import fake_tools
 
     del sys.path[0]
-    main()
+    main(float(sys.argv[1]))

@@ -50,6 +50,8 @@ class Plan:
     """The oldest Python that gives the recorded outcome."""
     shape: str = "json"
     """`other` for a value that is none of JSON's."""
+    limit: str = ""
+    """What the plan uses that a sandbox may lack: threads, files, sqlite3."""
     slip: str = ""
     """What a model got wrong here and the agent may repair, such as a missing `await`."""
 
@@ -80,6 +82,7 @@ def _plans_of(path: Path) -> Iterator[Plan]:
                 text="\n".join(lines).rstrip() + "\n",
                 needs=(int(major), int(minor)),
                 shape=marks.get("shape", "json"),
+                limit=marks.get("limit", ""),
                 slip=marks.get("slip", ""),
             )
         header, lines = found, []
@@ -96,11 +99,17 @@ def recorded() -> Recorded:
 
 
 class Interpreter:
-    """A Python of this machine that runs plans outside of any sandbox, one after the other."""
+    """A Python of this machine that runs plans outside of any sandbox, one after the other.
 
-    def __init__(self, python: str = sys.executable, hash_seed: int = 1) -> None:
+    A plan that takes more processor time than `cpu_seconds` has the outcome `Killed`.
+    """
+
+    def __init__(
+        self, python: str = sys.executable, *, hash_seed: int = 1, cpu_seconds: int = 10
+    ) -> None:
+        options = ["-B", "-P", "-W", "ignore", "-X", "utf8"]
         self._process = subprocess.Popen(
-            [python, "-B", "-P", "-W", "ignore", "-X", "utf8", str(HERE / "in_cpython.py")],
+            [python, *options, str(HERE / "in_cpython.py"), str(cpu_seconds)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -109,14 +118,16 @@ class Interpreter:
         )
 
     def run(self, text: str) -> Outcome:
-        """A plan's outcome. It takes ten seconds at most."""
+        """A plan's outcome. A plan that only waits is ended after half a minute."""
         incoming, outgoing = self._process.stdin, self._process.stdout
-        assert incoming is not None and outgoing is not None
+        assert incoming is not None
+        assert outgoing is not None
         incoming.write(json.dumps(text) + "\n")
         incoming.flush()
         return cast("Outcome", json.loads(outgoing.readline()))
 
     def __enter__(self) -> Self:
+        """The interpreter itself."""
         return self
 
     def __exit__(
@@ -125,6 +136,7 @@ class Interpreter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        """Ends the interpreter."""
         self._process.communicate(timeout=15)
 
 
@@ -150,7 +162,7 @@ def main() -> int:
     python = cast("str", parser.parse_args().python) or _newest()
     version = _version(python)
     if not version:
-        print(f"{python} does not run. Name another with --python PATH.", file=sys.stderr)
+        sys.stderr.write(f"{python} does not run. Name another with --python PATH.\n")
         return 1
     ours = tuple(int(part) for part in version.split(".")[:2])
     old = recorded()["plans"] if EXPECTED.exists() else {}
@@ -164,7 +176,8 @@ def main() -> int:
     written: Recorded = {"python": version, "plans": outcomes}
     EXPECTED.write_text(json.dumps(written, indent=1, ensure_ascii=False) + "\n", "utf-8")
     changed = [name for name, outcome in outcomes.items() if old.get(name) != outcome]
-    print(f"Python {version}: {len(outcomes)} plans; changed: {', '.join(changed) or 'none'}")
+    told = ", ".join(changed) or "none"
+    sys.stdout.write(f"Python {version}: {len(outcomes)} plans; changed: {told}\n")
     return 0
 
 
