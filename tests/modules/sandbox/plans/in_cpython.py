@@ -80,6 +80,11 @@ def _forked(text: str, cpu_seconds: float) -> bytes:
     child = os.fork()
     if child == 0:
         os.close(reading)
+        # What a plan reads and writes is not the protocol that this program speaks there.
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 0)
+        os.dup2(nothing, 1)
+        sys.stdin = io.TextIOWrapper(io.FileIO(0))
         signal.alarm(WAITING_SECONDS_MAX)
         signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
         with os.fdopen(writing, "wb") as told:

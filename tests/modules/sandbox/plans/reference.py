@@ -51,7 +51,7 @@ class Plan:
     shape: str = "json"
     """`other` for a value that is none of JSON's."""
     limit: str = ""
-    """What the plan uses that a sandbox may lack: threads, files, sqlite3."""
+    """What the plan uses that a sandbox may lack: threads, files, sqlite3, bz2."""
     slip: str = ""
     """What a model got wrong here and the agent may repair, such as a missing `await`."""
 

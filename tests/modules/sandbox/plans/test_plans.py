@@ -80,6 +80,12 @@ def test_nothing_that_a_plan_changes_is_there_for_the_next() -> None:
         assert interpreter.run(after) == {"value": [True, {}]}
 
 
+def test_a_plan_that_writes_and_reads_below_print_leaves_the_next_one_its_turn() -> None:
+    with Interpreter() as interpreter:
+        interpreter.run("import os\ndef solve():\n    os.write(1, b'x\\n')\n    os.read(0, 9)\n")
+        assert interpreter.run("def solve():\n    return 1\n") == {"value": 1}
+
+
 def test_random_programs_nearly_all_end_in_a_value_that_json_holds_within_a_second() -> None:
     ends: Counter[str] = Counter()
     with Interpreter(hash_seed=1, cpu_seconds=1) as one, Interpreter(hash_seed=2) as other:
