@@ -208,7 +208,9 @@ class PlanSession:
             message = "the plan waits for what can't happen: no call and no timer is open"
             self._is_halted = True
             return Finished(failure=PlanFailure("error", message))
-        wait = None if timer is None else max(timer, SHORTEST_TIMER_SECONDS)
+        wait = None
+        if timer is not None:  # what is no number is the shortest
+            wait = min(max(SHORTEST_TIMER_SECONDS, timer), self._limits.wall_seconds)
         return Waiting(tuple(requested), frozenset(self._open), wait, settled)
 
     def _admitted(self, call: "_Call") -> RequestedCall | CallOutcome:
