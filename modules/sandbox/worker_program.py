@@ -40,6 +40,9 @@ STACK_BYTES = 1024 * 1024
 RANDOM_BYTES_MAX = 64 * 1024
 """Random bytes that one call gives; CPython asks for 256 at a time."""
 
+ANSWER_CHARACTERS_MAX = 8 * 1024 * 1024
+"""Longest text of the guest that goes to the host, which bounds it again."""
+
 FRAME = struct.Struct("<I")
 
 NOT_ENDED = '{"calls":'
@@ -71,7 +74,7 @@ class Clock(threading.Thread):
     """
 
     def __init__(self, engine: Engine) -> None:
-        """Not started yet: that is for behind the wall, as each thread has a wall of its own."""
+        """Not started yet: `walls.wall` says when."""
         super().__init__(daemon=True)
         self.has_struck = False
         self._engine = engine
@@ -115,6 +118,7 @@ class Worker:
         self._clock = Clock(self._engine)
         self._printed_left = 0
         self._seconds_left = 0.0
+        self._ends_at = 0.0
         self._store: Store | None = None
         self._functions: Mapping[str, Func] = {}
 
@@ -122,11 +126,14 @@ class Worker:
         """Run a plan, so that everything is loaded before the wall stands."""
         self.prepare()
         self._run("start", WARM_UP)
+        self.prepare()
+
+    def start_clock(self) -> None:
+        """Begin to watch the time; plans that run before have no end."""
+        self._clock.start()
 
     def serve(self) -> None:
         """Answer until the host has gone."""
-        self._clock.start()
-        self.prepare()
         while (frame := _read()) is not None:
             letter, text = frame[:1], frame[1:].decode()
             if letter == b"S":
@@ -141,7 +148,7 @@ class Worker:
 
     def prepare(self) -> None:
         """Make an instance, and have it touch the memory that any plan will."""
-        self._store = None  # first, so that there are never two
+        self._drop()  # first, so that there are never two
         store = self._store = Store(self._engine)
         store.set_limits(memory_size=self._policy.plan_bytes)
         self._is_new = True
@@ -155,37 +162,51 @@ class Worker:
         self._functions = {name: function for name, function in found.items() if function}
         self._functions["resume"](store, "[]")
 
+    def _drop(self) -> None:
+        """Give the instance's memory back; left to Python, it would stay until a collection."""
+        if self._store is not None:
+            self._store.close()
+        self._store, self._functions = None, {}
+
     def _run(self, name: str, text: str) -> str:
         """What the guest says, or why it was ended."""
         store, self._is_new = self._store, False
         if store is None:
             return "Tthere is no plan to go on with"
         began = time.monotonic()
+        self._ends_at = began + self._seconds_left
         store.set_epoch_deadline(1)
         self._clock.wind(self._seconds_left)
         try:
             said: object = self._functions[name](store, text)
-            return f"G{said}"
+            text = f"{said}"
+            if len(text) <= ANSWER_CHARACTERS_MAX:
+                return f"G{text}"
+            reason = "large"
         except PrintedTooMuch:
             reason = "printed"
         except WasmtimeError as error:
             reason = "time" if self._clock.has_struck else str(error)
+        except MemoryError:  # a text of the guest that is too large to be copied
+            reason = "large"
         finally:
             self._clock.stop()
             self._seconds_left = max(0.0, self._seconds_left - (time.monotonic() - began))
-        self._store = None
+        self._drop()
         return f"T{reason}"
 
     def _printed(self, store: object, text: str) -> None:
         encoded = text.encode()
-        _write(f"P{encoded[: self._printed_left].decode(errors='ignore')}")
+        if kept := encoded[: self._printed_left].decode(errors="ignore"):
+            _write(f"P{kept}")
         self._printed_left -= len(encoded)
         if self._printed_left < 0:
             raise PrintedTooMuch
 
     def _pause(self, store: object, seconds: float) -> None:
         # Written so that what is no number is none too.
-        time.sleep(min(seconds, self._seconds_left) if seconds > 0 else 0)
+        left = max(0.0, self._ends_at - time.monotonic())
+        time.sleep(min(seconds, left) if seconds > 0 else 0)
 
 
 def engine() -> Engine:
@@ -293,7 +314,11 @@ def main(arguments: list[str]) -> int:
     wall.leave_the_host_behind()
     worker = Worker(what, policy)
     worker.warm_up()
-    missing = wall.put_up(policy) if policy.has_wall else dict.fromkeys(["rlimits"], "left out")
+    missing = {"rlimits": "left out"}
+    if policy.has_wall:
+        missing = wall.put_up(policy, worker.start_clock)
+    else:
+        worker.start_clock()
     if is_report:
         for name, reason in missing.items():
             print(name, reason or "", sep="\t")  # noqa: T201 - what the host reads
