@@ -12,7 +12,7 @@ What each part stops:
     rlimits       memory beyond the plan's, CPU time without end, files, core dumps, descriptors
     no_new_privs  set-user-id programs; and with it go the capabilities that root has
     landlock      every file there is (Linux 5.13; `landlock(7)`)
-    seccomp       every system call but the few that WebAssembly without I/O needs
+    seccomp       every system call but the few that WebAssembly without I/O needs, and new code
 """
 
 import ctypes
@@ -31,6 +31,8 @@ PR_SET_NO_NEW_PRIVS = 38
 SECCOMP_SET_MODE_FILTER = 1
 SECCOMP_FILTER_FLAG_TSYNC = 1
 BPF_INSTRUCTION_BYTES = 8
+
+PROT_READ_EXEC = 0b101
 
 CAPABILITY_VERSION_3 = 0x20080522
 
@@ -106,24 +108,24 @@ def put_up(policy: Policy, start_threads: Callable[[], None]) -> dict[str, str |
     There is no way back for this process and its children.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    parts = (
-        ("rlimits", lambda: limit_resources(policy.data_bytes, policy.cpu_seconds)),
-        ("no_new_privs", lambda: give_up_new_privileges(libc)),
-        ("landlock", lambda: forbid_files(libc)),
-        # Only now: without capabilities root may not even enter the folders of other users.
-        ("no_new_privs", lambda: give_up_capabilities(libc)),
-        ("seccomp", lambda: forbid_system_calls(libc, policy)),
-    )
     missing: dict[str, str | None] = {}
-    for name, put_up_part in parts:
+
+    def attempt(name: str, put_up_part: Callable[[], None]) -> None:
         reason = None
-        if name == "seccomp":
-            start_threads()
         try:
             put_up_part()
         except (OSError, ValueError) as error:
             reason = str(error) or type(error).__name__
         missing[name] = missing.get(name) or reason
+
+    attempt("rlimits", lambda: limit_resources(policy.data_bytes, policy.cpu_seconds))
+    attempt("seccomp", lambda: seal_code(libc))  # while what is mapped can still be read
+    attempt("no_new_privs", lambda: give_up_new_privileges(libc))
+    attempt("landlock", lambda: forbid_files(libc))
+    # Only now: without capabilities root may not even enter the folders of other users.
+    attempt("no_new_privs", lambda: give_up_capabilities(libc))
+    start_threads()
+    attempt("seccomp", lambda: forbid_system_calls(libc, policy))
     return missing
 
 
@@ -147,6 +149,19 @@ def limit_resources(data_bytes: int, cpu_seconds: int) -> None:
         # Compared as the kernel does, for which "no limit" is the highest number.
         within = min(value, highest, key=lambda limit: limit % 2**64)
         resource.setrlimit(kind, (within, within))
+
+
+def seal_code(libc: ctypes.CDLL) -> None:
+    """Let nothing be written any more where code is: ctypes keeps its callbacks in such a page.
+
+    No callback can be made or freed from now on.
+    """
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+        for span, protection, *_ in (line.split(maxsplit=2) for line in file):
+            if protection.startswith("rwx"):
+                start, end = (int(at, 16) for at in span.split("-"))
+                length = ctypes.c_size_t(end - start)
+                _check(libc.mprotect(ctypes.c_void_p(start), length, PROT_READ_EXEC))
 
 
 def give_up_new_privileges(libc: ctypes.CDLL) -> None:
