@@ -26,9 +26,10 @@ import time
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from types import CodeType, ModuleType
+from typing import TypedDict, cast
 
 import wit_world
-from local_time import be_in_zone
+from local_time import be_in_zone, have_zones
 
 PLAN = "<plan>"
 """The file name of a plan's code."""
@@ -149,7 +150,8 @@ class Door:
     def __init__(self, path: str = "") -> None:
         self._path = path
 
-    def __getattr__(self, name: str) -> "Door":
+    def __getattr__(self, name: str) -> Door:
+        """The server or tool of that name."""
         if name.startswith("__"):  # what Python asks of any object
             raise AttributeError(name)
         return Door(f"{self._path}.{name}" if self._path else name)
@@ -157,10 +159,19 @@ class Door:
     __getitem__ = __getattr__
 
     def __call__(self, *args: object, **kwargs: object) -> Awaitable[object]:
+        """Call the tool."""
         return _called("tool", self._path, args, kwargs, _plan_line())
 
     def __repr__(self) -> str:
+        """Its name."""
         return f"<tool {self._path}>"
+
+
+class Given(TypedDict):
+    """What the host gives for `mcp.call_tool`."""
+
+    content: list[dict[str, object]]
+    structured_content: object
 
 
 class Content:
@@ -183,6 +194,7 @@ class Result:
         self.is_error = False
 
     def __str__(self) -> str:
+        """Its text."""
         return "\n".join(str(block.text) for block in self.content if block.text is not None)
 
 
@@ -191,7 +203,7 @@ class Client:
 
     async def call_tool(self, *args: object, **kwargs: object) -> Result:
         """A tool's result with its content blocks."""
-        given = await _called("raw", "mcp.call_tool", args, kwargs, _plan_line())
+        given = cast("Given", await _called("raw", "mcp.call_tool", args, kwargs, _plan_line()))
         return Result(given["content"], given["structured_content"])
 
     def search_tools(self, *args: object, **kwargs: object) -> Awaitable[object]:
@@ -225,15 +237,18 @@ class Output(io.TextIOBase):
         self._line = ""
 
     def writable(self) -> bool:
+        """It is."""
         return True
 
     def write(self, text: str, /) -> int:
+        """Keep the text until its line is whole."""
         self._line += text
         if "\n" in text:
             self.flush()
         return len(text)
 
     def flush(self) -> None:
+        """Give the host what is kept."""
         text, self._line = self._line, ""
         if text:
             wit_world.printed(text.encode("utf-8", "replace").decode())
@@ -259,7 +274,7 @@ def plain(value: object) -> object:
     if inspect.isawaitable(value):
         raise TypeError("a call that was not awaited (write await before it)")
     if isinstance(value, (set, frozenset)):
-        return sorted(value, key=_order)
+        return sorted(cast("Iterable[object]", value), key=_order)
     if isinstance(value, enum.Enum):
         return value.value
     if dataclasses.is_dataclass(value):
@@ -269,7 +284,7 @@ def plain(value: object) -> object:
     if kind.__str__ is not object.__str__ and not isinstance(value, type):
         return str(value)  # dates, decimals, errors: what says in words what it is
     if isinstance(value, Iterable) and not isinstance(value, type):
-        return [*value]
+        return [*cast("Iterable[object]", value)]
     if kind.__module__ == MODULE:
         raise TypeError(f"an object of class {kind.__name__}")
     raise TypeError(f"{'an' if kind.__name__[0] in 'aeiou' else 'a'} {kind.__name__}")
@@ -303,7 +318,7 @@ class Plan:
     def __init__(self) -> None:
         self._main: asyncio.Task[object] | None = None
         self._names = ModuleType(MODULE).__dict__
-        self._memory: dict[str, object] | None = None
+        self._memory: dict[object, object] | None = None  # a plan may use any keys
         self._result_characters = 0
         self.argument_characters = 0
 
@@ -311,8 +326,8 @@ class Plan:
         """Begin a plan, and run it to where it halts.
 
         `request` has `source`, the `names` that lead to tools, `texts` by name, `zone_seconds`
-        ahead of UTC, `recursion_depth`, the bounds `result_bytes` and `argument_bytes`, and `memory`
-        for a plan that may use it.
+        ahead of UTC, `recursion_depth`, the bounds `result_bytes` and `argument_bytes`, and
+        `memory` for a plan that may use it.
         """
         given = json.loads(request)
         random.seed()  # else each instance has the numbers of the one that was built
@@ -339,7 +354,7 @@ class Plan:
         return self._run()
 
     def resume(self, outcomes: str) -> str:
-        """Give a plan the outcomes of calls, and run it to where it halts; null has it halt for good."""
+        """Give a plan the outcomes of calls, and run it to where it halts; null ends it."""
         given = json.loads(outcomes)
         if given is None:
             return f'{{"memory":{_json(self._left())}}}'
@@ -347,7 +362,7 @@ class Plan:
         return self._run()
 
     async def _solve(self, code: CodeType) -> object:
-        around = eval(code, self._names)
+        around = eval(code, self._names)  # noqa: S307 - the plan: this is its sandbox
         if inspect.iscoroutine(around):
             await around
         if not callable(solve := self._names.get(ENTRY_POINT)):
@@ -412,7 +427,7 @@ class WitWorld(wit_world.WitWorld):
 def _told(error: BaseException, *, is_result: bool = False) -> dict[str, object]:
     """An exception for the host: its type, text, line of the plan, and whose it is."""
     while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
@@ -452,7 +467,7 @@ def _import_ahead() -> None:
         for module in _with_submodules(name):
             with contextlib.suppress(BaseException):  # what this platform lacks
                 importlib.import_module(module)
-    importlib.import_module("tzdata")
+    have_zones()
 
 
 def _with_submodules(name: str) -> Iterator[str]:
@@ -464,8 +479,13 @@ def _with_submodules(name: str) -> Iterator[str]:
                 yield found.name
 
 
+def _awaited_by_its_caller(main: Awaitable[object], **options: object) -> Awaitable[object]:
+    """`asyncio.run`, where a loop runs already: `solve` returns what is to be awaited."""
+    return main
+
+
 _import_ahead()
 time.sleep = wit_world.pause
-asyncio.run = lambda main, **options: main
+asyncio.run = _awaited_by_its_caller  # pyright: ignore[reportAttributeAccessIssue] - gives no result
 gc.collect()
 gc.freeze()

@@ -1,14 +1,19 @@
-"""The host's time zone: WebAssembly has clocks, but its C library knows no zone but UTC."""
+"""Time zones: WebAssembly has clocks, but its C library knows no zone but UTC."""
 
 import datetime as datetimes
+import importlib
+import io
 import time
-from typing import Self
+import zoneinfo
+from typing import Self, cast
+
+from zone_data import DATA
 
 _date, _datetime = datetimes.date, datetimes.datetime
 _localtime, _mktime, _strftime = time.localtime, time.mktime, time.strftime
 
 
-def be_in_zone(offset_seconds: int) -> None:
+def be_in_zone(offset_seconds: int) -> None:  # noqa: C901 - it defines much and decides little
     """Make `datetime` and `time` tell local times so far ahead of UTC."""
     zone = datetimes.timezone(datetimes.timedelta(seconds=offset_seconds))
 
@@ -50,7 +55,7 @@ def be_in_zone(offset_seconds: int) -> None:
 
         def astimezone(self, tz: datetimes.tzinfo | None = None) -> Self:
             aware = self if self.tzinfo else self.replace(tzinfo=zone)
-            return _datetime.astimezone(aware, tz or zone)
+            return cast("Self", _datetime.astimezone(aware, tz or zone))
 
         def __repr__(self) -> str:
             return f"datetime.{_datetime.__repr__(self)}"
@@ -65,6 +70,18 @@ def be_in_zone(offset_seconds: int) -> None:
     datetimes.date, datetimes.datetime = date, datetime
     time.localtime, time.strftime = localtime, strftime
     time.mktime = lambda when: _mktime(when) - offset_seconds
-    time.ctime = lambda seconds=None: time.asctime(localtime(seconds))
+    time.ctime = lambda seconds=None: time.asctime(localtime(cast("float | None", seconds)))
     time.timezone = time.altzone = -offset_seconds
     time.tzname = (zone.tzname(None), zone.tzname(None))
+
+
+def have_zones() -> None:
+    """Let `zoneinfo` know all time zones: an instance has no files to read them from."""
+
+    def load(key: str) -> io.BytesIO:
+        if key not in DATA:
+            raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key}")
+        return io.BytesIO(DATA[key])
+
+    vars(importlib.import_module("zoneinfo._common"))["load_tzdata"] = load
+    zoneinfo.available_timezones = lambda: {*DATA}
