@@ -1,7 +1,7 @@
 """Makes plan.wasm of the guest program: `python modules/sandbox/build_component.py`.
 
-componentize-py puts CPython, its library, our program and the time zones of tzdata together as one
-WebAssembly component. A program of its own that needs the standard library alone beside them:
+componentize-py puts CPython, its library, our program and tzdata together as one WebAssembly
+component. A program of its own that needs the standard library alone beside them:
 hatch_build.py runs it in an environment that has nothing of ours. Two builds of the same sources
 differ, as CPython's state is stored with its random hash seed; so a component ends with a seal
 that says what it was made of.
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -109,7 +109,9 @@ def _componentized(folder: Path) -> bytes:
     contents.mkdir()
     for name in PROGRAM:
         shutil.copyfile(GUEST / name, contents / name)
-    (contents / "zone_data.py").write_text(f"DATA = {_zones()!r}\n", encoding="utf-8")
+    with as_file(files("tzdata")) as zones:
+        kept = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(zones, contents / "tzdata", ignore=kept)
     # Packages are looked for here, else in the environment that runs the build.
     nothing = folder / "venv" / "lib" / "python3" / "site-packages"
     nothing.mkdir(parents=True)
@@ -140,13 +142,6 @@ def _componentized(folder: Path) -> bytes:
     if ran.returncode != 0 or not made.is_file():
         raise BuildError(f"componentize-py failed ({ran.returncode}): {ran.stdout[-2000:].strip()}")
     return made.read_bytes()
-
-
-def _zones() -> dict[str, bytes]:
-    """The files of all time zones; only modules go into a component, and no other files."""
-    folder = files("tzdata")
-    names = folder.joinpath("zones").read_text(encoding="utf-8").split()
-    return {name: folder.joinpath("zoneinfo", *name.split("/")).read_bytes() for name in names}
 
 
 def _section(payload: bytes) -> bytes:

@@ -1,16 +1,30 @@
-"""Time zones: WebAssembly has clocks, but its C library knows no zone but UTC."""
+"""Time zones: WebAssembly has clocks, but its C library knows no zone but UTC, and no files."""
 
 import datetime as datetimes
 import importlib
 import io
 import time
 import zoneinfo
+from importlib import resources
 from typing import Self, cast
-
-from zone_data import DATA
 
 _date, _datetime = datetimes.date, datetimes.datetime
 _localtime, _mktime, _strftime = time.localtime, time.mktime, time.strftime
+
+
+def keep_zones() -> None:
+    """Have `zoneinfo` find in memory what the package tzdata has in files."""
+    root = resources.files("tzdata")
+    names = (root / "zones").read_text().split()
+    found = {name: (root / "zoneinfo").joinpath(*name.split("/")).read_bytes() for name in names}
+
+    def load_tzdata(key: str) -> io.BytesIO:
+        if key not in found:
+            raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key}")
+        return io.BytesIO(found[key])
+
+    vars(importlib.import_module("zoneinfo._common"))["load_tzdata"] = load_tzdata
+    zoneinfo.available_timezones = lambda: {*found}
 
 
 def be_in_zone(offset_seconds: int) -> None:  # noqa: C901 - it defines much and decides little
@@ -73,15 +87,3 @@ def be_in_zone(offset_seconds: int) -> None:  # noqa: C901 - it defines much and
     time.ctime = lambda seconds=None: time.asctime(localtime(cast("float | None", seconds)))
     time.timezone = time.altzone = -offset_seconds
     time.tzname = (zone.tzname(None), zone.tzname(None))
-
-
-def have_zones() -> None:
-    """Let `zoneinfo` know all time zones: an instance has no files to read them from."""
-
-    def load(key: str) -> io.BytesIO:
-        if key not in DATA:
-            raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key}")
-        return io.BytesIO(DATA[key])
-
-    vars(importlib.import_module("zoneinfo._common"))["load_tzdata"] = load
-    zoneinfo.available_timezones = lambda: {*DATA}
