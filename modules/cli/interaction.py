@@ -212,7 +212,11 @@ class Interaction:
         self.telemetry = None
         if profile.trace.is_exported(setting.environ):
             self.telemetry = open_telemetry(profile, setting.environ, redactor, self.progress.say)
-        sandbox = Sandbox(limits_of(profile.sandbox), require=profile.sandbox.require)
+        sandbox = Sandbox(
+            limits_of(profile.sandbox),
+            require=profile.sandbox.require,
+            tell=self._remark_on_sandbox,
+        )
         self.dispatcher = build_dispatcher(
             servers.specs,
             places,
@@ -326,6 +330,10 @@ class Interaction:
                 await listener(event)
 
         return all_of_them
+
+    def _remark_on_sandbox(self, text: str) -> None:
+        if not self.setting.arguments.quiet:
+            self.progress.say("sandbox", text)
 
     def _demands(self) -> Demands:
         """What the command line demands of requests.

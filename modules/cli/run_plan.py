@@ -222,7 +222,11 @@ async def _run_plan_by_hand(source: str, around: Surroundings) -> ExitCode:
     profile, options = around.profile, around.options
     chosen = _chosen(options.tools, around)
     specs = chosen if await asyncio.to_thread(may_call_tools, source) else ()
-    sandbox = _WatchedSandbox(limits_of(profile.sandbox), require=profile.sandbox.require)
+    sandbox = _WatchedSandbox(
+        limits_of(profile.sandbox),
+        require=profile.sandbox.require,
+        tell=partial(around.remark, "sandbox"),
+    )
     waiting, is_named = sandbox.standing_still, options.tools is not None
     servers = opened(specs, around, while_asking=waiting, tries_all=is_named)
     async with sandbox, servers as (dispatcher, display):
