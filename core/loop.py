@@ -43,7 +43,6 @@ from core.run.answer import (
     after_interruption,
     after_last_step,
     after_no_answer,
-    after_person_said_no,
     after_unanswerable,
     with_sources,
 )
@@ -210,7 +209,7 @@ class AgentLoop(InterruptibleRun):
                 case Declined(explanation):
                     return "no_answer", explanation
                 case Unanswered(why):
-                    return "no_answer", after_no_answer(why)
+                    return "no_answer", after_no_answer(self._cleaned(why))
                 case PlanFailed(failure):
                     return "no_answer", after_failed_step(run.steps, failure)
                 case FurtherProcessing(text):
@@ -285,10 +284,8 @@ class AgentLoop(InterruptibleRun):
             text = f"{run.read[-1]} {run.observation}"
             if (failure := misquoted(plan, text)) is not None:
                 result = PlanFailed(failure, result.calls, result.found)
-        forbidden = self._calls.forbidden
-        if forbidden is not None and not isinstance(result, FinalAnswer):
-            why = after_person_said_no(self._calls_of(run, result), forbidden)
-            result = Unanswered(why, result.calls, result.found)
+        before = chain.from_iterable(step.result.calls for step in run.steps)
+        result = self._calls.heeding_no(result, before)
         seconds = self._clock() - started
         tried = Step(run.number, run.attempt, perception, plan, result, seconds, repairs)
         run.steps.append(tried)

@@ -90,11 +90,12 @@ class Provenance:
 class Refused:
     """Why a call is not sent, for the plan.
 
-    `by_person`: a person said no, and nothing beside it that a plan could follow.
+    `by_person`: a person said no; `has_words`: with words beside it that another plan can follow.
     """
 
     reason: str
     by_person: bool = False
+    has_words: bool = False
 
 
 @dataclass(eq=False)
@@ -459,4 +460,4 @@ def guard_of(
 
 def _declined(call: _Call, words: str) -> Refused:
     what = ["this call"] if call.needs_leave else map(named, call.doubts)
-    return Refused(declined(call.name, what, words), by_person=not words)
+    return Refused(declined(call.name, what, words), by_person=True, has_words=bool(words))

@@ -14,7 +14,7 @@ is still busy with an earlier one, only the newest is told; none is told after i
 import asyncio
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -31,12 +31,21 @@ from core.events import (
 )
 from core.ports import Dispatcher, SpendCall
 from core.provenance.guard import ProvenanceGuard
+from core.run.answer import after_person_said_no, with_not_done
 from core.run.execution import current_ids, working_on_part
 from core.run.kept_results import CallKey, KeptResult, KeptResults, call_key
 from core.tools.content import ImageBlock, ToolResult
 from core.tools.json_schema import is_larger
 from core.tools.spec import ToolSpec
-from core.turn import ToolCall
+from core.turn import (
+    ActionResult,
+    FinalAnswer,
+    FurtherProcessing,
+    PlanFailed,
+    PlanFailure,
+    ToolCall,
+    Unanswered,
+)
 from core.values import JsonObject
 
 PROGRESS_MESSAGE_CHARACTERS = 200
@@ -70,7 +79,6 @@ class RunCalls:
 
     Attributes:
         spent: why no further call may be sent, once one was refused for that.
-        forbidden: the first call to which a person has said no.
     """
 
     def __init__(
@@ -89,7 +97,10 @@ class RunCalls:
         self._spend_call = spend_call
         self._clock = clock
         self.spent: BudgetSpent | None = None
-        self.forbidden: ToolCall | None = None
+        self._forbidden: list[ToolCall] = []
+        self._newly_forbidden: list[ToolCall] = []
+        self._may_try_again = True
+        self._did_otherwise = False
         self._failed: dict[CallKey, str] = {}
         self._results = KeptResults()
         self._repeated: list[ToolCall] = []
@@ -127,6 +138,34 @@ class RunCalls:
             for call in calls
         )
 
+    def heeding_no(self, result: ActionResult, before: Iterable[ToolCall] = ()) -> ActionResult:
+        """What the end of a plan counts as, once a person has said no to a call of the run.
+
+        A no without words ends the run, whatever the plan makes of it. Words beside a no are for
+        the next plan: what this one claims was written without them. An answer of a later plan
+        counts where other calls were made since, and it names what was not done. `before` are the
+        calls of earlier plans.
+        """
+        new, self._newly_forbidden = self._newly_forbidden, []
+        self._forbidden += new
+        if not self._forbidden:
+            return result
+        answer = result.text if isinstance(result, FinalAnswer) else ""
+        if self._may_try_again and new:
+            if not isinstance(result, FinalAnswer | FurtherProcessing):
+                return result
+            failure = PlanFailure("tool", str(new[-1].result))
+            return PlanFailed(failure, result.calls, result.found)
+        if self._may_try_again:
+            self._did_otherwise = self._did_otherwise or any(call.ok for call in result.calls)
+            if not answer:
+                return result
+            if self._did_otherwise:
+                return replace(result, text=with_not_done(answer, self._forbidden))
+        calls = (*before, *result.calls)
+        why = after_person_said_no(calls, self._forbidden, answer)
+        return Unanswered(why, result.calls, result.found)
+
     async def send(self, tool: ToolSpec, arguments: JsonObject, emit: Emit) -> ToolResult:
         """Send one call of a plan, unless its result is kept or it has failed in this run before.
 
@@ -157,8 +196,10 @@ class RunCalls:
         refused = None if self._guard is None else await self._guard.refusal(tool, arguments)
         if refused is None:
             return
-        if refused.by_person and self.forbidden is None:
-            self.forbidden = ToolCall(tool.qualified_name, arguments, False, refused.reason, 0.0)
+        if refused.by_person:
+            call = ToolCall(tool.qualified_name, arguments, False, refused.reason, 0.0)
+            self._newly_forbidden.append(call)
+            self._may_try_again = self._may_try_again and refused.has_words
         await self._refuse(tool, arguments, refused.reason, emit)
         raise CallRefused(refused.reason, by_person=refused.by_person)
 
