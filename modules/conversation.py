@@ -445,6 +445,7 @@ class Conversation:
                 self.model,
                 self.session.summary,
                 provenance.known.reminded,
+                is_learnt=by_hand.is_kept,
             )
         profile = self.profile if by_hand.is_plain else by_hand.profile(self.profile)
         make_parts = partial(self._parts, profile, remember, guided, is_given=not by_hand.is_plain)

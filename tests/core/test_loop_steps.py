@@ -632,7 +632,10 @@ NOT_SENT = 'not done, for you said no: mail.send {"to": "bob@example.org"}'
 
 def answering_leave(fakes: FakeParts, *answers: Leave) -> tuple[AgentContext, FakeDispatcher]:
     """A run with a mailbox, whose questions for leave are answered so, one after the other."""
-    gave = {"mail.read": value_result("Hello"), "mail.send": value_result("sent")}
+    gave: dict[str, ToolResult | Exception] = {
+        "mail.read": value_result("Hello"),
+        "mail.send": value_result("sent"),
+    }
     dispatcher, left = FakeDispatcher(MAIL, gave), [*answers]
 
     async def ask(question: LeaveQuestion) -> Leave:
