@@ -36,6 +36,7 @@ from core.run.observation import (
     unread_text,
 )
 from core.tools.catalog import ToolCatalog
+from core.tools.content import ToolResult
 from core.tools.record import ToolRecord
 from core.turn import (
     ActionResult,
