@@ -192,7 +192,6 @@ class Run:
         has_words: whether a reply of this step was an answer in words, without a plan.
         retrying: what is yet to be told of a further plan.
         budget: the one that ended it, if it was that.
-        unfinished: what the model had written of its answer when it was interrupted.
         seconds: wall time by phase.
     """
 
@@ -214,7 +213,6 @@ class Run:
     has_words: bool = False
     retrying: Retrying | None = None
     budget: SpentBudget | None = None
-    unfinished: str = ""
     seconds: dict[str, float] = field(
         default_factory=lambda: {"perception": 0.0, "decision": 0.0, "action": 0.0}
     )

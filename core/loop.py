@@ -103,6 +103,9 @@ class AgentLoop(InterruptibleRun):
     """Runs one request to its end; `run` is an async generator of events.
 
     An outage (`WorldError`) ends the run as "failed", `interrupt` as "interrupted".
+
+    Attributes:
+        unfinished: what the model had written of its answer when the run was ended.
     """
 
     def __init__(
@@ -117,6 +120,7 @@ class AgentLoop(InterruptibleRun):
         tools if the context has a provenance.
         """
         super().__init__()
+        self.unfinished = ""
         self._context = context
         self._clock = clock
         self._guard = guard_of(context.provenance, lambda: context.dispatcher.catalog, context.said)
@@ -132,7 +136,7 @@ class AgentLoop(InterruptibleRun):
         async def tell(event: Event) -> None:
             match event:
                 case ModelFailed(purpose="decision", is_cut=True, answer=answer):
-                    run.unfinished = answer
+                    self.unfinished = answer
                 case _:
                     pass
             await emit(event)
@@ -193,7 +197,7 @@ class AgentLoop(InterruptibleRun):
             if not self._interrupted or self._task is None:
                 raise
             self._task.uncancel()
-            return "interrupted", after_interruption(run.unfinished)
+            return "interrupted", after_interruption(self.unfinished)
         finally:
             self._task = None
 
