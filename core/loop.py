@@ -9,6 +9,7 @@ import contextlib
 import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import assert_never
 
@@ -153,6 +154,7 @@ class AgentLoop(InterruptibleRun):
             usage_by_model=used_since(used_by, context.model.usage_by_model),
             durations={**run.seconds, "total": self._clock() - started},
             budget=run.budget,
+            rules_wanted=(*self._calls.rules_wanted,),
             verdict="blocked" if status == "no_answer" and gave_up else None,
             grounded=self._is_grounded(run, text) if status == "done" else None,
         )
@@ -502,6 +504,8 @@ class AgentLoop(InterruptibleRun):
             context.log_subtask(SANDBOX_STEP)
             result = await context.parts.run_plan(plan, tools, call, repaired, run.memory)
             result = replace(result, calls=self._calls.marked(result.calls))
+            if (read_calls := context.parts.read_calls) is not None:
+                await self._calls.foresee(partial(read_calls, plan.source, tools))
             if has_failed := isinstance(result, PlanFailed):
                 self._calls.plan_failed(result.calls)
             else:

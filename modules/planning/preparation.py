@@ -16,13 +16,17 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final, TypeAlias
 
 from core.base.frozen import frozen
 from core.base.text import with_line_feeds
+from core.errors import CallRefused
+from core.ports import PlannedCall
 from core.tools.catalog import ToolCatalog
+from core.tools.spec import ToolSpec
 from core.turn import PlanFailure
+from core.values import Json
 from modules.planning.check.calls import tool_mistake
 from modules.planning.check.result_uses import misused_result
 from modules.planning.check.syntax import (
@@ -36,12 +40,19 @@ from modules.planning.repair.awaits import generators_to_lists, missing_awaits
 from modules.planning.repair.entry import annotated_verdicts, misnamed_entry, own_runs
 from modules.planning.repair.names import missing_imports, needless_imports, shadowed_tools
 from modules.sandbox.language.parsing import NotParsed, TooLong, parse_readable
+from modules.sandbox.values import NotJson, TooLarge, to_json
 
 MAX_REPAIRS = 50
 """A text with more mistakes of one stage than this is no plan; it is left alone."""
 
 _UNKNOWN_NAME: Final = re.compile(r"NameError: name '(?P<name>\w+)' is not defined$")
 """The message of a NameError to which nothing is added yet."""
+
+CALLS_READ_MAX: Final = 50
+"""So many calls are read from one plan."""
+
+LITERAL_BYTES_MAX: Final = 64 * 1024
+"""Larger than any argument that is read from a plan."""
 
 FindRepairs: TypeAlias = Callable[[ParsedPlan], Iterator[Repair]]
 
@@ -88,6 +99,46 @@ def prepare_plan(source: str, tools: ToolCatalog, repairs: Stages = REPAIRS) -> 
         return PreparedPlan(source)  # the sandbox will say what it needs to
     except NotParsed as error:
         return PreparedPlan(source, failure=PlanFailure("syntax", str(error)))
+
+
+def read_calls(source: str, tools: ToolCatalog) -> list[PlannedCall]:
+    """The calls of tools on offer whose arguments stand in a plan, as literals or under a name.
+
+    Meant for a thread, as `prepare_plan` is.
+    """
+    try:
+        names = read_plan(source, tools).names
+    except (SyntaxError, NotParsed, RecursionError):
+        return []
+    calls = (node for node in names.nodes if isinstance(node, ast.Call))
+    read = (
+        _read_call(call, tool, names)
+        for call in sorted(calls, key=lambda call: call.lineno)
+        if (tool := names.called_tool(call)) is not None and tools.offers(tool)
+    )
+    return [*islice(filter(None, read), CALLS_READ_MAX)]
+
+
+def _read_call(call: ast.Call, tool: ToolSpec, names: PlanNames) -> PlannedCall | None:
+    try:
+        args = [_read_value(value, names) for value in call.args]
+        kwargs = {word.arg or "": _read_value(word.value, names) for word in call.keywords}
+        return tool, tool.bind(args, kwargs)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None  # no literal
+    except (NotJson, TooLarge, CallRefused):
+        return None  # the sandbox has words for it
+
+
+def _read_value(value: ast.expr, names: PlanNames) -> Json:
+    """A literal, or what a name is bound to by the one assignment that there is."""
+    if isinstance(value, ast.Name):
+        match [names.parents[binding] for binding in names.bound_by(value.id)]:
+            case [ast.Assign(targets=[ast.Name()], value=value)]:
+                pass
+            case _:
+                raise ValueError(value.id)
+    return to_json(ast.literal_eval(value), max_bytes=LITERAL_BYTES_MAX)
 
 
 def with_tools_named(failure: PlanFailure, source: str, tools: ToolCatalog) -> PlanFailure:

@@ -171,11 +171,13 @@ class _Tally:
     durations: dict[str, float] = field(default_factory=dict[str, float])
     failures: dict[str, str] = field(default_factory=dict[str, str])
     ungrounded: set[str] = field(default_factory=set[str])
+    rules_wanted: dict[str, None] = field(default_factory=dict[str, None])
     unfinished: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     def add(self, subtask: str, outcome: RunOutcome) -> None:
         """Count one of them in; phases of parts that run at once add up."""
         self.steps.extend(outcome.steps)
+        self.rules_wanted.update(dict.fromkeys(outcome.rules_wanted))
         if outcome.grounded is False:
             self.ungrounded.add(subtask)
         elif outcome.grounded:
@@ -246,6 +248,7 @@ class TeamRun(InterruptibleRun):
             usage=usage,
             usage_by_model=used_by,
             durations={**outcome.durations, "total": self._clock() - started},
+            rules_wanted=(*outcome.rules_wanted, *self._tally.rules_wanted),
         )
         whole.final_answer = outcome.result
         if outcome.answer is not None:
