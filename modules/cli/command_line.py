@@ -204,7 +204,6 @@ def parse_arguments(argv: Sequence[str], version: str, program: str = "agent.py"
     if len(prompts) + bool(words) > 1:
         given = [f"--prompt {text!r}" for text in prompts] + [repr(" ".join(words))] * bool(words)
         parser.error(f"the request is given more than once ({', '.join(given)}); give one")
-    found.typed = (program, *argv)
     return _settled(found, prompts[0] if prompts else " ".join(words) if words else None)
 
 
