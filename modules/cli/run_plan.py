@@ -320,11 +320,12 @@ async def _report_on(
 
     guard.known.plan_written(source)
     began = time.perf_counter()
-    result = await run_plan(Plan(source), dispatcher.catalog, call, sandbox, on_repaired)
+    ran = await run_plan(Plan(source), dispatcher.catalog, call, sandbox, on_repaired)
+    result = calls.heeding_no(ran)
     took = time.perf_counter() - began
     progress.tell_calls(str(result.failure) if isinstance(result, PlanFailed) else "")
-    ran = sandbox.newest
-    value, printed = (ran.value, ran.printed) if ran is not None else (None, "")
+    newest = sandbox.newest
+    value, printed = (newest.value, newest.printed) if newest is not None else (None, "")
     return PlanReport(result, value, printed, repaired, took, is_world_down)
 
 
