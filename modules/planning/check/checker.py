@@ -59,15 +59,8 @@ _HEAD: Final = f"""\
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import Any as _Any
 
-class _Content:
-    type: str
-    text: _Any
-    data: _Any
-    mime_type: _Any
-    uri: _Any
-
 class {ANSWER}:
-    content: list[_Content]
+    content: list[_Any]
     structured_content: _Any
     is_error: bool
 

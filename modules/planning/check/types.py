@@ -11,6 +11,7 @@ import math
 import re
 import statistics
 from collections.abc import Iterator, Set
+from functools import partial
 from types import MappingProxyType
 from typing import Final, TypeAlias, cast
 
@@ -37,11 +38,8 @@ from modules.sandbox.language.prelude import ENTRY_POINT
 ASKED_TYPES_MAX: Final = 5
 """For so many values of a plan the checker is asked what they are."""
 
-QUOTED_CHARACTERS: Final = 60
-"""How much of a name or an index of a plan a message quotes."""
-
-SHOWN_NAME_CHARACTERS: Final = 100
-"""How much of a tool's name a message quotes, where the plan made it up."""
+QUOTED_CHARACTERS: Final = 100
+"""How much of a name or an expression of a plan a message quotes."""
 
 IN_PYTHON: Final = "compute it in plain Python (20 ** 3, math.sqrt(2)) if it can be computed"
 """What is said first where a plan made up a tool that is spelt like no other."""
@@ -138,37 +136,32 @@ class _Check:
 
     def calls(self) -> Iterator[_Mistake]:
         """Tools that are none, and arguments that don't fit."""
-        for node in self._names.nodes:
-            if isinstance(node, ast.Call) and (words := _raw_mistake(node, self._names)):
-                yield node.lineno, "tool", words
-        for found, node in self._findings:
-            tool = self._tool(found)
-            if tool is None or found.rule == "missing-attribute":
-                words = _name_mistake(node, self._names)
-            else:
-                words = self._argument_mistake(found, node, tool)
+        raw = [n for n in self._names.nodes if isinstance(n, ast.Call)]
+        judged = [(n.lineno, partial(_check_raw, n, self._names)) for n in raw]
+        judged += [(f.start[0], partial(self._call_mistake, f, n)) for f, n in self._findings]
+        for line, judge in judged:
+            try:
+                words = judge()
+            except CallRefused as refused:
+                words = str(refused)
             if words is not None:
-                yield found.start[0], "tool", words
+                yield line, "tool", words
 
-    def _tool(self, found: Finding) -> ToolSpec | None:
-        """The tool whose function in the stub a finding names."""
-        named = re.search(FUNCTION.format(r"(\d+)"), found.words)
-        return None if named is None else self._names.tools.known[int(named[1])]
-
-    def _argument_mistake(self, found: Finding, node: _Judged, tool: ToolSpec) -> str | None:
-        """What is wrong with a call: as the call itself says it, or what an argument must be."""
+    def _call_mistake(self, found: Finding, node: _Judged) -> str | None:
+        """What is wrong with the name of a tool or its arguments; raises CallRefused for some."""
+        if (tool := self._tool(found)) is None or found.rule == "missing-attribute":
+            return _name_mistake(node, self._names)
         calls = (at for at in self._names.ancestors(node) if isinstance(at, ast.Call))
         call = node if found.rule == "missing-argument" else next(calls, None)
         if not isinstance(call, ast.Call) or found.rule in _BINDING:
-            return _binding_mistake(tool, call) if isinstance(call, ast.Call) else None
+            return _check_binding(tool, call) if isinstance(call, ast.Call) else None
         if isinstance(node, ast.keyword):
             argument, value = node.arg, node.value
         else:
             place = call.args.index(node) if node in call.args else len(tool.parameters)
             argument, value = next((p.argument for p in tool.parameters[place:]), None), node
-        types = _types(found)
-        is_wrapper = argument == tool.wrapper  # what it holds decides
-        if argument is None or is_wrapper or len(types) != 2 or not self._is_certain(node):
+        types, is_whole = _types(found), argument in (None, tool.wrapper)  # what it holds decides
+        if is_whole or len(types) != 2 or not self._is_certain(node):
             return None
         wanted, given = types[0] - {"None"}, types[1]
         if given == {"CoroutineType"}:
@@ -177,6 +170,11 @@ class _Check:
             return None
         must = f"must be {_in_words(wanted)}, not {_in_words(given)}"
         return f"{tool.name}(): argument '{argument}' {must}"
+
+    def _tool(self, found: Finding) -> ToolSpec | None:
+        """The tool whose function in the stub a finding names."""
+        named = re.search(FUNCTION.format(r"(\d+)"), found.words)
+        return None if named is None else self._names.tools.known[int(named[1])]
 
     def values(self) -> Iterator[_Mistake]:
         """The first value that is certainly used as something else than it is."""
@@ -192,43 +190,38 @@ class _Check:
 
     def _misuse(self, found: Finding, node: ast.expr) -> str | None:
         """What is wrong with a use of a value, if it certainly is."""
-        types, names = [*_types(found), _UNKNOWN], self._names
+        types, names = [*_types(found), _UNKNOWN, _UNKNOWN], self._names
         match found.rule, node, names.parents[node]:
-            case "missing-attribute", ast.Attribute(value=value), _:
-                return _words(value, types[0], _without(node, value, types[0]), names)
+            case "missing-attribute", ast.Attribute(value=value, attr=name), _:
+                key = f"write [{name!r}] instead of .{name}" if types[0] == {"dict"} else ""
+                return _words(value, types[0], key[:MAX_LINE_CHARACTERS] or _alone(value, node))
             case "not-callable", ast.Call(func=value), _:
-                return _words(value, types[0], _without(node, value, types[0]), names)
+                return _words(value, types[0], _alone(value, node))
             case "not-iterable", value, _ if types[0] <= _WITHOUT_ITEMS:
-                return _words(value, types[0], _NO_LIST, names)
+                return _words(value, types[0], _NO_LIST)
             case "invalid-await", value, _:
-                return _words(
-                    value, types[0], f"write {_called(value)} without another await", names
-                )
-            case "unsupported-operator", _, _ if len(types) == 3:
-                return _misused_operand(node, types[:2], names)
-            case "not-subscriptable" | "invalid-argument-type", value, ast.Subscript() as use:
-                return self._misused_part(use, value) if use.value is value else None
-            case "not-subscriptable", ast.Subscript(value=value), _:
-                return self._misused_part(node, value)
+                return _words(value, types[0], f"write {_written(value)} without another await")
+            case "unsupported-operator", _, _ if len(types) == 4:
+                return _misused_operand(node, types[:2])
+            case "invalid-argument-type", value, ast.Subscript() as use if use.value is value:
+                return self._misused_part(use, value)
+            case "not-subscriptable", ast.Subscript(value=value) as use, _:
+                return self._misused_part(use, value)
             case "invalid-argument-type", value, ast.Call(func=func) if len(types[1]) == 1:
-                return _words(value, types[1], _not_taken(func, names), names)
+                return _words(value, types[1], _not_taken(func, names))
             case "no-matching-overload", ast.Call(func=func, args=[value, *_]), _:
                 kinds, advice = self._kinds_of(value), _not_taken(func, names)
                 is_list = kinds == {"list"} and advice in _NOT_TAKEN.values()
-                return _words(value, kinds, advice, names) if is_list else None
+                return _words(value, kinds, advice) if is_list else None
             case _:
                 return None
 
-    def _misused_part(self, use: ast.expr, value: ast.expr) -> str | None:
+    def _misused_part(self, use: ast.Subscript, value: ast.expr) -> str | None:
         """What is wrong with `value["key"]`, where nothing that the value may be has keys."""
-        match use:
-            case ast.Subscript(slice=ast.Constant(value=str())):
-                wrong = _WITHOUT_ITEMS | _WITH_PLACES
-            case _:
-                wrong = _WITHOUT_ITEMS
+        is_key = isinstance(use.slice, ast.Constant) and isinstance(use.slice.value, str)
         kinds = self._kinds_of(value)
-        advice = _without(use, value, kinds) if kinds <= wrong else ""
-        return _words(value, kinds, advice, self._names)
+        fails = kinds <= (_WITHOUT_ITEMS | _WITH_PLACES if is_key else _WITHOUT_ITEMS)
+        return _words(value, kinds, _alone(value, use)) if fails else None
 
     def _kinds_of(self, value: ast.expr) -> _SomeKinds:
         """All that a value may be: some findings tell one member of a union."""
@@ -276,24 +269,19 @@ def _kind(member: str) -> str | None:
     return name if name in _KINDS else None
 
 
-def _words(value: ast.expr, kinds: _SomeKinds, advice: str, names: PlanNames) -> str | None:
+def _words(value: ast.expr, kinds: _SomeKinds, advice: str) -> str | None:
     """What a value is, and what to write instead; nothing where either isn't certain."""
-    called = _called(value)
     if None in kinds or kinds == {"None"} or not advice:
         return None
     if kinds == {"CoroutineType"}:
         return _NOT_AWAITED
+    written = _written(value)
     if kinds == {ANSWER}:
         return (
             f"{CLIENT}.{CALL_TOOL} gives an object that holds the result: write "
-            f"{called}.content[0].text for its text, or {called}.structured_content"
+            f"{written}.content[0].text for its text, or {written}.structured_content"
         )
-    match value:
-        case ast.Await(value=ast.Call() as call) if tool := names.called_tool(call):
-            given = f"{_spelled(names.tools.plan_name(tool))} gives"
-        case _:
-            given = f"{called} is"
-    return f"{given} {_in_words(kinds)}: {advice}"
+    return f"{written} is {_in_words(kinds)}: {advice}"
 
 
 def _in_words(kinds: _SomeKinds) -> str:
@@ -301,33 +289,17 @@ def _in_words(kinds: _SomeKinds) -> str:
     return " or ".join(dict.fromkeys(_KINDS[kind] for kind in _KINDS if kind in kinds))
 
 
-def _called(value: ast.expr) -> str:
-    """How a message calls a value."""
-    match value:
-        case ast.Name(id=name) | ast.NamedExpr(target=ast.Name(id=name)):
-            return shorten(name, QUOTED_CHARACTERS)
-        case _:
-            return "the value"
+def _written(part: ast.expr) -> str:
+    """A part of the plan as a message quotes it."""
+    return shorten(ast.unparse(part), QUOTED_CHARACTERS)
 
 
-def _without(use: ast.expr, value: ast.expr, kinds: _SomeKinds) -> str:
-    """To write a value alone, and not what a plan wrote behind it."""
-    called, behind = _called(value), "(…)"
-    match use:
-        case ast.Attribute(attr=name) if kinds == {"dict"}:
-            return f"write [{name!r}] instead of .{name}"[:MAX_LINE_CHARACTERS]
-        case ast.Attribute(attr=name):
-            behind = f".{shorten(name, QUOTED_CHARACTERS)}"
-        case ast.Subscript(slice=index):
-            behind = f"[{shorten(ast.unparse(index), QUOTED_CHARACTERS)}]"
-        case _:
-            pass
-    if called.isidentifier():
-        return f"write {called} instead of {called}{behind}"
-    return f"leave {behind} out"
+def _alone(value: ast.expr, use: ast.expr) -> str:
+    """To write a value without what the plan wrote behind it."""
+    return f"write {_written(value)} instead of {_written(use)}"
 
 
-def _misused_operand(node: ast.expr, types: list[_SomeKinds], names: PlanNames) -> str | None:
+def _misused_operand(node: ast.expr, types: list[_SomeKinds]) -> str | None:
     """Of two values the one that doesn't go with the other."""
     match node:
         case ast.BinOp(left=left, op=operator, right=right):
@@ -341,10 +313,10 @@ def _misused_operand(node: ast.expr, types: list[_SomeKinds], names: PlanNames) 
     place, advice = int(types[0] <= {"int", "float", "bool"}), _NO_NUMBER
     if isinstance(operator, ast.Add) and {"str"} in types:
         place = 1 - types.index({"str"})
-        advice = f"write str({_called((left, right)[place])}) to join it to text"
+        advice = f"write str({_written((left, right)[place])}) to join it to text"
     elif isinstance(operator, ast.In | ast.NotIn):
         place, advice = 1, _NO_LIST
-    return _words((left, right)[place], types[place], advice, names)
+    return _words((left, right)[place], types[place], advice)
 
 
 def _not_taken(func: ast.expr, names: PlanNames) -> str:
@@ -369,40 +341,30 @@ def _may_do(given: _SomeKinds, wanted: _SomeKinds, value: ast.expr) -> bool:
     return given <= {*wanted, *(("list", "tuple") if "Iterable" in wanted else ())}
 
 
-def _binding_mistake(tool: ToolSpec, call: ast.Call) -> str | None:
-    """What is wrong with the number and names of a call's arguments, where all are in sight."""
+def _check_binding(tool: ToolSpec, call: ast.Call) -> None:
+    """Raise CallRefused for the number and names of a call's arguments, if all are in sight."""
     kwargs = [keyword.arg for keyword in call.keywords]
-    if None in kwargs or any(isinstance(argument, ast.Starred) for argument in call.args):
-        return None
-    if tool.takes_whole or (not call.args and kwargs == [tool.wrapper]):  # what it holds decides
-        return None
-    try:
+    is_whole = tool.takes_whole or (not call.args and kwargs == [tool.wrapper])  # the value decides
+    if not is_whole and None not in kwargs and ast.Starred not in map(type, call.args):
         tool.bind([None] * len(call.args), dict.fromkeys(filter(None, kwargs)))
-    except CallRefused as refused:
-        return str(refused)
-    return None
 
 
-def _raw_mistake(call: ast.Call, names: PlanNames) -> str | None:
-    """What is wrong with the name and keys in `mcp.call_tool("name", {"key": …})`."""
+def _check_raw(call: ast.Call, names: PlanNames) -> None:
+    """The same for the name and keys in `mcp.call_tool("name", {"key": …})`."""
     match call.args:
         case [ast.Constant(value=str() as name), *given] if names.is_raw_call(call):
-            pass
+            tool = names.tools.lookup(name) if names.searches else None
+            tool = tool or names.tools.resolve(name)
         case _:
-            return None
-    try:
-        tool = (names.tools.lookup(name) if names.searches else None) or names.tools.resolve(name)
-        match given:
-            case [ast.Dict(keys=keys)]:
-                texts = [key.value for key in keys if isinstance(key, ast.Constant)]
-                named = {text: None for text in texts if isinstance(text, str)}
-                if len(named) == len(keys) and [*named] != [tool.wrapper]:
-                    tool.bind_raw(named)
-            case _:
-                pass
-    except CallRefused as refused:
-        return str(refused)
-    return None
+            return
+    match given:
+        case [ast.Dict(keys=keys)]:
+            texts = [key.value for key in keys if isinstance(key, ast.Constant)]
+            named = {text: None for text in texts if isinstance(text, str)}
+            if len(named) == len(keys) and [*named] != [tool.wrapper]:  # the value decides
+                tool.bind_raw(named)
+        case _:
+            pass
 
 
 def _name_mistake(node: _Judged, names: PlanNames) -> str | None:
@@ -412,14 +374,14 @@ def _name_mistake(node: _Judged, names: PlanNames) -> str | None:
             return None if names.tools.offers(tool) else names.tools.not_offered(tool)
         case ast.Attribute(value=ast.Name(id="mcp"), attr=name) if names.is_ours(CLIENT):
             instead = f"{CLIENT}.{CALL_TOOL}('tool_name', {{'argument': value}})"
-            wrong = shorten(name, SHOWN_NAME_CHARACTERS)
+            wrong = shorten(name, QUOTED_CHARACTERS)
             return f"there is no {CLIENT}.{wrong}; write await {instead}"
         case ast.Attribute() if (path := names.tool_path(node)) is not None:
             return _path_mistake(path, names.parents[node], names)
         case ast.Attribute(value=value, attr=name) if tool := names.tools.get(
             names.tool_path(value) or ""
         ):
-            spelled, wrong = _call_of(tool, names), shorten(name, SHOWN_NAME_CHARACTERS)
+            spelled, wrong = _call_of(tool, names), shorten(name, QUOTED_CHARACTERS)
             function = spelled.partition("(")[0]
             return f"{function} is a function and has no .{wrong}; write await {spelled}"
         case ast.Call(func=ast.Name(id="tools")) if names.is_ours(TOOLS):
@@ -449,7 +411,7 @@ def _path_mistake(path: str, call: ast.AST, names: PlanNames) -> str | None:
         hint = f"did you mean {', '.join(near)}?"
     else:
         hint = f"{_python_for(wanted)}; {_offer(offered)}; {OR_ANSWER}"
-    return f"there is no {TOOLS}.{shorten(path, SHOWN_NAME_CHARACTERS)}; {hint}"
+    return f"there is no {TOOLS}.{shorten(path, QUOTED_CHARACTERS)}; {hint}"
 
 
 def _offered(names: PlanNames, server: str) -> list[str]:

@@ -15,8 +15,10 @@ RAW = "r = await mcp.call_tool('add', {'a': 1, 'b': 2})"
 GATHER = "a, b = await asyncio.gather(tools.add(a=1, b=2), tools.codes(text='A'))"
 
 MISUSES = [
-    (solve("return (await tools.add(a=1, b=2))['result']"), 2, "leave ['result'] out"),
-    (solve("return (await tools.add(a=1, b=2)).result"), 2, "leave .result out"),
+    (solve("return (await tools.add(a=1, b=2))['result']"), 2,
+     "write await tools.add(a=1, b=2) instead of (await tools.add(a=1, b=2))['result']"),
+    (solve("return (await tools.add(a=1, b=2)).result"), 2,
+     "write await tools.add(a=1, b=2) instead of (await "),
     (solve(ADD, "return r['result']"), 3,
      "r is a number: write r instead of r['result']; r is what tools.add gives: float"),
     (solve(ADD, "x = 1", "return r.text"), 4, "write r instead of r.text"),
@@ -33,7 +35,7 @@ MISUSES = [
     (solve(ADD, "return 'a' + 'b' + r + 'c'"), 3, "write str(r)"),
     (solve(ADD, "x = 1", "return f'{x}: ' + r"), 4, "write str(r)"),
     (solve(ADD, "return await r"), 3, "write r without another await"),
-    (solve(ADD, "return r()"), 3, "write r instead of r(…)"),
+    (solve(ADD, "return r()"), 3, "write r instead of r()"),
     ("import json\n" + solve(ADD, "return json.loads(r)"), 4,
      "r is a number: leave json.loads out"),
     ("import json\n" + solve(CODES, "return json.loads(r)"), 4, "r is a list: leave json"),
@@ -56,7 +58,7 @@ MISUSES = [
     # through names
     (solve(ADD, "x = r", "return x['result']"), 4, "write x instead of x['result']"),
     (solve("r: float = await tools.add(a=1, b=2)", "return r['x']"), 3, "write r instead"),
-    (solve("return (r := await tools.add(a=1, b=2))['x']"), 2, "write r instead"),
+    (solve("return (r := await tools.add(a=1, b=2))['x']"), 2, "instead of (r := await tools.add("),
     (solve(ADD, "r = await tools.add(a=r, b=2)", "return r['x']"), 4, "is a number: write "),
     (solve(CODES, "r = [c for c in await tools.codes(text='x')]", "y = await tools.add(a=1, b=2)",
            "return y['x']"), 5, "write y instead"),
