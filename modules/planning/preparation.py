@@ -27,14 +27,13 @@ from core.tools.catalog import ToolCatalog
 from core.tools.spec import ToolSpec
 from core.turn import PlanFailure
 from core.values import Json
-from modules.planning.check.calls import tool_mistake
-from modules.planning.check.result_uses import misused_result
 from modules.planning.check.syntax import (
     called_verdict,
     check_entry_point,
     failure_at,
     syntax_failure,
 )
+from modules.planning.check.types import first_mistake, name_mistake
 from modules.planning.names import TOOLS, ParsedPlan, PlanNames, Repair, read_plan
 from modules.planning.repair.awaits import generators_to_lists, missing_awaits
 from modules.planning.repair.entry import annotated_verdicts, misnamed_entry, own_runs
@@ -85,7 +84,7 @@ class PreparedPlan:
 def prepare_plan(source: str, tools: ToolCatalog, repairs: Stages = REPAIRS) -> PreparedPlan:
     """Repair a plan and check it.
 
-    Meant for a thread: a dense plan of the greatest length takes some tenths of a second.
+    Meant for a thread: it takes some tenths of a second for a dense plan, and waits for a process.
     """
     try:
         lines = with_line_feeds(source)
@@ -163,7 +162,7 @@ def with_tools_named(failure: PlanFailure, source: str, tools: ToolCatalog) -> P
         return failure
     uses = (node for node in names.nodes if isinstance(node, ast.Attribute))
     hints = (
-        _meant_tools(node, names) or tool_mistake(node, names)
+        _meant_tools(node, names) or name_mistake(node, names)
         for node in uses
         if node.lineno == failure.line
     )
@@ -223,22 +222,13 @@ def _edited(plan: ParsedPlan, repairs: Sequence[Repair]) -> ParsedPlan | None:
 
 
 def _first_mistake(plan: ParsedPlan) -> PlanFailure | None:
-    """The first thing that is certainly wrong with a plan, by line; None if nothing is.
-
-    Looks at `solve()`, at the names after `tools.`, at the arguments of every call that shows them
-    all, and at what becomes of results whose type is known.
-    """
+    """The first thing that is certainly wrong with a plan, by line; None if nothing is."""
     if (failure := check_entry_point(plan)) is not None:
         return failure
-    names = plan.names
-    wrong_value = min(filter(None, (misused_result(names), called_verdict(names))), default=None)
-    uses = [n for n in names.nodes if isinstance(n, ast.Call | ast.Attribute | ast.Subscript)]
-    for node in sorted(uses, key=lambda node: node.lineno):
-        if wrong_value is not None and wrong_value[0] < node.lineno:
-            break
-        if (message := tool_mistake(node, names)) is not None:
-            return failure_at("tool", message, node.lineno, plan.source)
-    if wrong_value is not None:
-        line, message = wrong_value
-        return failure_at("error", message, line, plan.source)
-    return None
+    failure = first_mistake(plan)
+    if (verdict := called_verdict(plan.names)) is None:
+        return failure
+    line, message = verdict
+    if failure is not None and failure.line is not None and failure.line <= line:
+        return failure
+    return failure_at("error", message, line, plan.source)
