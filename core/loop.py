@@ -152,6 +152,7 @@ class AgentLoop(InterruptibleRun):
             budget=run.budget,
             verdict="blocked" if status == "no_answer" and gave_up else None,
             grounded=self._is_grounded(run, text) if status == "done" else None,
+            unfinished=run.unfinished if status == "interrupted" else "",
         )
         context.final_answer = outcome.result
         if outcome.answer is not None:
