@@ -76,6 +76,8 @@ def _judged(
             return "unsupported", "; there is Python's standard library only: use it, or a tool"
         case "FileNotFoundError" | "PermissionError" | "OSError" | "NotADirectoryError":
             return "unsupported", f"; {_OUTSIDE}"
+        case "TypeError" if "async_generator" in text:
+            return "error", "; write [await … for …] in brackets, or async for"
         case "EOFError":
             return "unsupported", "; nobody can be asked from a plan"
         case "NameError" if (found := _UNDEFINED.search(text)) is not None:

@@ -216,7 +216,7 @@ class PlanSession:
     def _admitted(self, call: "_Call") -> RequestedCall | CallOutcome:
         """A call as it is to be sent, or its outcome where nothing is."""
         try:
-            if call.kind == "search":
+            if self._host.is_search(call.kind, call.name):
                 return CallOutcome(self._host.search(call.args, call.kwargs))
             tool, arguments = self._host.admit(call.kind, call.name, call.args, call.kwargs)
             return RequestedCall(call.id_, tool, self._own.object(arguments), call.kind == "raw")

@@ -279,8 +279,9 @@ class Output(io.TextIOBase):
 def _json(value: object, default: Callable[[object], object] | None = None) -> str:
     try:
         text = json.dumps(value, default=default, ensure_ascii=False, separators=(",", ":"))
-    except ValueError:
-        raise TypeError("a list or dict that holds itself") from None
+    except ValueError as error:
+        is_circle = "Circular" in str(error)
+        raise TypeError("a value in itself" if is_circle else f"no JSON: {error}") from None
     return text.encode("utf-8", "replace").decode()  # half a surrogate pair can't leave
 
 
@@ -295,6 +296,8 @@ def plain(value: object) -> object:
         raise TypeError("bytes (decode them, or write them as base64)")
     if inspect.isawaitable(value):
         raise TypeError("a call that was not awaited (write await before it)")
+    if isinstance(value, Door):
+        raise TypeError("a tool (call it, with await)")
     if isinstance(value, (set, frozenset)):
         return sorted(value, key=_order)
     if isinstance(value, enum.Enum):
@@ -450,22 +453,24 @@ class WitWorld(wit_world.WitWorld):
 
     def run(self, request: str) -> str:
         """See `Plan.run`; without a request nothing is run, only memory touched."""
-        return plan.run(request) if request else _json([])
+        if not request:
+            return ""
+        try:
+            return plan.run(request)
+        except BaseException as error:  # noqa: BLE001 - no memory was left to tell more
+            told = {"type": type(error).__name__, "text": "", "line": None, "origin": "plan"}
+            return f'{{"error":{_json(told)}}}'
 
 
 def _told(error: BaseException, *, is_result: bool = False) -> dict[str, object]:
     """An exception for the host: its type, text, line of the plan, and whose it is."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    lines = _plan_lines(error)
-    if not lines and error.__cause__ is not None:  # a StopIteration that has left a coroutine
-        lines = _plan_lines(error.__cause__)
-    if isinstance(error, SyntaxError):
-        line = error.lineno
-    elif lines:
-        line = lines[-1]
-    else:
-        line = error.line if isinstance(error, ToolError) else None
+    line = error.lineno if isinstance(error, SyntaxError) else _plan_line_of(error)
+    if line is None and isinstance(error, ToolError):
+        line = error.line
+    elif line is None and error.__cause__ is not None:  # a StopIteration that left a coroutine
+        line = _plan_line_of(error.__cause__)
     kind = type(error).__name__
     origin = (
         "size"
@@ -483,10 +488,14 @@ def _told(error: BaseException, *, is_result: bool = False) -> dict[str, object]
     return {"type": kind, "text": "", "line": line, "origin": origin}
 
 
-def _plan_lines(error: BaseException) -> list[int | None]:
-    """The lines of the plan that an error came through, outermost first."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return [frame.lineno for frame in frames if frame.filename == PLAN]
+def _plan_line_of(error: BaseException) -> int | None:
+    """The innermost line of the plan that an error came through."""
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == PLAN:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
 
 
 def _text(error: BaseException) -> str:
@@ -494,7 +503,7 @@ def _text(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return error.msg or "invalid syntax"
     if isinstance(error, (NameError, AttributeError, ImportError)):
-        whole = traceback.TracebackException.from_exception(error)
+        whole = traceback.TracebackException.from_exception(error, limit=0)
         return [*whole.format_exception_only()][-1].partition(": ")[2].strip()
     return str(error)
 
