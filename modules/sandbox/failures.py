@@ -13,13 +13,17 @@ from modules.sandbox.language import (
     NO_SOLVE,
     line_text,
 )
-from modules.sandbox.limits import MIB, SandboxLimits
+from modules.sandbox.limits import MAX_TOOL_ERROR_CHARACTERS, MIB, SandboxLimits
 
 RESULT_FORMS = "return text, a number, a list or a dict"
 
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 _IMPORT = re.compile(r"unknown import: `wasi:([a-z]+)/")
+
+_INDEX = re.compile(r"index-sized|ssize_t")
+
+_MEMORY = "; a plan may use {} MB: build less at once"
 
 _OUTSIDE = "a plan has no files, network or processes of its own: call a tool"
 
@@ -45,7 +49,8 @@ def failure_of(
     text = shorten(error.text, MAX_MESSAGE_CHARACTERS)
     match error.origin:
         case "tool":
-            return _at("tool", text, error.line, source)
+            whole = shorten(error.text, MAX_TOOL_ERROR_CHARACTERS)
+            return _at("tool", whole, error.line, source)
         case "entry":
             return PlanFailure("syntax", NO_SOLVE)
         case "size":
@@ -65,8 +70,10 @@ def _judged(
     match kind:
         case "SyntaxError" | "IndentationError" | "TabError":
             return "syntax", ""
+        case "OverflowError" if _INDEX.search(text):  # memory has 32 bits there
+            return "limit", _MEMORY.format(limits.memory_bytes // MIB)
         case "MemoryError":
-            return "limit", f"; a plan may use {limits.memory_bytes // MIB} MB: build less at once"
+            return "limit", _MEMORY.format(limits.memory_bytes // MIB)
         case "RecursionError":
             return "limit", f"; calls may nest {limits.recursion_depth} deep: use a loop"
         case "ModuleNotFoundError":

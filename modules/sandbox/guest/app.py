@@ -52,6 +52,9 @@ OWN_DEPTH = 60
 MOST_QUOTED = 100
 """Characters of a name that an error quotes."""
 
+BUFFERED = 4096
+"""Characters of a line that are kept before the host is told."""
+
 POLLS = 1000
 """Turns of a busy event loop after which calls are seen to."""
 
@@ -75,7 +78,7 @@ ToolError.__name__ = ToolError.__qualname__ = "RuntimeError"
 
 
 class TooLargeError(Exception):
-    """The plan's result is too large for the host to look at."""
+    """A value is too large for the host to look at; the text says in what."""
 
 
 class NoEntryPoint(Exception):
@@ -256,22 +259,25 @@ def _plan_line() -> int:
 
 
 class Output(io.TextIOBase):
-    """Where a plan prints to: whole lines go to the host, the rest at the next halt."""
+    """Where a plan prints to: whole lines go to the host, and what is long; the rest at a halt."""
 
     def __init__(self) -> None:
-        self._line = ""
+        self._pieces: list[str] = []
+        self._size = 0
 
     def writable(self) -> bool:
         return True
 
     def write(self, text: str, /) -> int:
-        self._line += text
-        if "\n" in text:
+        self._pieces.append(text)
+        self._size += len(text) + 1  # nothing is something too
+        if "\n" in text or self._size > BUFFERED:
             self.flush()
         return len(text)
 
     def flush(self) -> None:
-        text, self._line = self._line, ""
+        text = "".join(self._pieces)
+        self._pieces, self._size = [], 0
         if text:
             wit_world.printed(text.encode("utf-8", "replace").decode())
 
@@ -280,8 +286,15 @@ def _json(value: object, default: Callable[[object], object] | None = None) -> s
     try:
         text = json.dumps(value, default=default, ensure_ascii=False, separators=(",", ":"))
     except ValueError as error:
-        is_circle = "Circular" in str(error)
-        raise TypeError("a value in itself" if is_circle else f"no JSON: {error}") from None
+        if "Circular" in str(error):
+            raise TypeError("a value in itself") from None
+        is_long = "digits" in str(error)
+        told = f"it holds an integer of more than {sys.get_int_max_str_digits()} digits"
+        raise TooLargeError(told if is_long else str(error)) from None
+    except TypeError as error:
+        if "keys must" in str(error):
+            raise TypeError(f"a dict whose {error}") from None
+        raise
     return text.encode("utf-8", "replace").decode()  # half a surrogate pair can't leave
 
 
@@ -338,23 +351,24 @@ def _arguments(
 ) -> str:
     """The arguments of a call as JSON: a list and an object."""
     written: list[list[str]] = [[], []]
-    room = plan.argument_characters
-    short = tool.rpartition(".")[2]
+    left = plan.argument_characters  # the host counts anew, in bytes
     for is_named, (name, value) in [
         *((False, (str(place), value)) for place, value in enumerate(args, 1)),
         *((True, item) for item in kwargs.items()),
     ]:
+        given = f"{tool.rpartition('.')[2]}() argument '{name[:MOST_QUOTED]}'"
         try:
             text = _json(value, _as_argument)
+            written[is_named].append(f"{_json(name)}:{text}" if is_named else text)
+            left -= len(written[is_named][-1])
+            if left < 0:
+                most = f"{plan.argument_characters:,} bytes of JSON"
+                raise TooLargeError(f"it is larger than {most}")
+        except TooLargeError as error:
+            raise ToolError(f"{given} can't be sent: {error}", line) from None
         except TypeError as error:
             forms = "give text, numbers, booleans, lists, dicts or None"
-            raise ToolError(f"{short}() argument '{name}' is {error}; {forms}", line) from None
-        written[is_named].append(f"{_json(name)}:{text}" if is_named else text)
-        room -= len(written[is_named][-1])
-        if room < 0:  # the host counts anew, in bytes
-            most = f"{plan.argument_characters:,} bytes of JSON"
-            told = f"{short}() argument '{name[:MOST_QUOTED]}' can't be sent: it is larger than {most}"
-            raise ToolError(told, line)
+            raise ToolError(f"{given} is {error}; {forms}", line) from None
     return f"[{','.join(written[0])}],{{{','.join(written[1])}}}"
 
 
@@ -401,7 +415,10 @@ class Plan:
 
     def _value(self, source: str) -> object:
         """What `solve` gives. Code that awaits nothing runs outside of a loop, and may run one."""
-        code = compile(source, PLAN, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        try:
+            code = compile(source, PLAN, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        except (RecursionError, MemoryError):
+            raise SyntaxError("the plan is nested too deeply") from None
         with asyncio.Runner() as runner:
             asyncio.set_event_loop(runner.get_loop())
             around = eval(code, self._names)
