@@ -82,11 +82,6 @@ class HostFunctions:
         tool, arguments = self._bound(kind, name, args, kwargs)
         return tool, argument_check(tool).checked(arguments)
 
-    def is_search(self, kind: str, name: str) -> bool:
-        """Whether a call is a search, which is behind `tools` too where no tool has its name."""
-        is_ours = name == SEARCH and self._tools.lookup(name) is None
-        return kind == "search" or (kind == "tool" and is_ours and not self._tools.has_name(name))
-
     def search(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Json:
         """The tools that fit a plan's words, best first; from now on the plan may call them.
 

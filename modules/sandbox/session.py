@@ -21,7 +21,7 @@ from core.turn import PlanFailure
 from core.values import Json, JsonObject
 from modules.sandbox.failures import PlanError, failure_of, limit_failure, trap_failure
 from modules.sandbox.host_functions import HostFunctions
-from modules.sandbox.language import ENTRY_POINT
+from modules.sandbox.language import ENTRY_POINT, SEARCH
 from modules.sandbox.limits import (
     MAX_TOOL_ERROR_CHARACTERS,
     CallOutcome,
@@ -79,6 +79,7 @@ class PlanSession:
         self._own = OwnWords()
         self._source = ""
         self._pieces: list[str] = []
+        self._printed_bytes = 0
         self._made = 0
         self._sent = 0
         self._open: set[int] = set()
@@ -139,7 +140,14 @@ class PlanSession:
         """The worker's answer, with its letter."""
         if self._worker is None:
             raise RuntimeError("this plan was not started")
-        return await self._worker.ask(letter, json.dumps(message), self._pieces.append)
+        return await self._worker.ask(letter, json.dumps(message), self._keep_printed)
+
+    def _keep_printed(self, text: str) -> None:
+        """Keep what the plan prints; a sound worker ends the plan that prints too much."""
+        self._printed_bytes += len(text.encode()) or 1
+        if self._printed_bytes > self._limits.printed_bytes:
+            raise WorkerLost("printed")
+        self._pieces.append(text)
 
     def _state(self, answer: str) -> PlanState:
         """The state that an answer tells; raises `Nonsense` where it tells none."""
@@ -216,7 +224,7 @@ class PlanSession:
     def _admitted(self, call: "_Call") -> RequestedCall | CallOutcome:
         """A call as it is to be sent, or its outcome where nothing is."""
         try:
-            if self._host.is_search(call.kind, call.name):
+            if call.kind == "search" or (call.name == SEARCH and not self._tools.has_name(SEARCH)):
                 return CallOutcome(self._host.search(call.args, call.kwargs))
             tool, arguments = self._host.admit(call.kind, call.name, call.args, call.kwargs)
             return RequestedCall(call.id_, tool, self._own.object(arguments), call.kind == "raw")

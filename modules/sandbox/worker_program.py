@@ -41,6 +41,9 @@ STACK_BYTES = 2 * 1024 * 1024
 RANDOM_BYTES_MAX = 64 * 1024
 """Random bytes that one call gives; CPython asks for 256 at a time."""
 
+ANSWER_CHARACTERS_MAX = 8 * 1024 * 1024
+"""Longest text of the guest that goes to the host, which bounds it again."""
+
 FRAME = struct.Struct("<I")
 
 NOT_ENDED = '{"calls":'
@@ -64,6 +67,10 @@ class PrintedTooMuch(Exception):
     """Ends a plan where it prints more than it may."""
 
 
+class TooLarge(Exception):
+    """Ends a plan that says more than the host reads."""
+
+
 class Dropped(Exception):
     """Ends a plan that is not gone on with."""
 
@@ -76,7 +83,7 @@ class Clock(threading.Thread):
     """
 
     def __init__(self, engine: Engine) -> None:
-        """Not started yet: that is for behind the wall, as each thread has a wall of its own."""
+        """Not started yet: `walls.wall` says when."""
         super().__init__(daemon=True)
         self.has_struck = False
         self._engine = engine
@@ -129,11 +136,14 @@ class Worker:
         """Run a plan, so that everything is loaded before the wall stands."""
         self.prepare()
         self._run(WARM_UP)
+        self.prepare()
+
+    def start_clock(self) -> None:
+        """Begin to watch the time; plans that run before have no end."""
+        self._clock.start()
 
     def serve(self) -> None:
         """Answer until the host has gone."""
-        self._clock.start()
-        self.prepare()
         while (frame := self._next_frame()) is not None:
             if frame[:1] == b"S":
                 with suppress(Dropped):
@@ -144,7 +154,8 @@ class Worker:
 
     def prepare(self) -> None:
         """Make an instance, and have it touch the memory that any plan will."""
-        self._store = None  # first, so that there are never two
+        if self._store is not None:  # first, so that there are never two
+            self._store.close()  # left to Python, its memory would stay until a collection
         store = self._store = Store(self._engine)
         store.set_limits(memory_size=self._policy.plan_bytes)
         store.set_epoch_deadline(1)
@@ -164,9 +175,11 @@ class Worker:
         self._clock.wind(self._seconds_left)
         try:
             said: object = run(store, request)
-            return f"G{said}"
+            return f"G{_bounded(f'{said}')}"
         except PrintedTooMuch:
             return "Tprinted"
+        except (MemoryError, TooLarge):  # a text of the guest that is too large to be copied
+            return "Tlarge"
         except WasmtimeError as error:
             return f"T{'time' if self._clock.has_struck else error}"
         finally:
@@ -175,7 +188,7 @@ class Worker:
     def _wait(self, store: object, halted: str) -> str:
         """What the host says to a plan that can't go on; that takes none of the plan's own time."""
         left = self._clock.stop()
-        _write(f"G{halted}")
+        _write(f"G{_bounded(halted)}")
         if not halted.startswith(NOT_ENDED):
             raise Dropped
         frame = self._next_frame()
@@ -192,10 +205,17 @@ class Worker:
 
     def _printed(self, store: object, text: str) -> None:
         encoded = text.encode()
-        _write(f"P{encoded[: self._printed_left].decode(errors='ignore')}")
+        if kept := encoded[: self._printed_left].decode(errors="ignore"):
+            _write(f"P{kept}")
         self._printed_left -= len(encoded)
         if self._printed_left < 0:
             raise PrintedTooMuch
+
+
+def _bounded(text: str) -> str:
+    if len(text) > ANSWER_CHARACTERS_MAX:
+        raise TooLarge
+    return text
 
 
 def engine() -> Engine:
@@ -303,7 +323,11 @@ def main(arguments: list[str]) -> int:
     wall.leave_the_host_behind()
     worker = Worker(what, policy)
     worker.warm_up()
-    missing = wall.put_up(policy) if policy.has_wall else dict.fromkeys(["rlimits"], "left out")
+    missing = {"rlimits": "left out"}
+    if policy.has_wall:
+        missing = wall.put_up(policy, worker.start_clock)
+    else:
+        worker.start_clock()
     if is_report:
         for name, reason in missing.items():
             print(name, reason or "", sep="\t")  # noqa: T201 - what the host reads
@@ -316,4 +340,6 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(status)  # behind the wall, what is loaded can't be taken apart any more

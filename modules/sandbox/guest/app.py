@@ -15,11 +15,13 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import errno
 import gc
 import importlib
 import inspect
 import io
 import json
+import os
 import pkgutil
 import random
 import sys
@@ -542,9 +544,14 @@ def _with_submodules(name: str) -> Iterator[str]:
                 yield found.name
 
 
+def _no_folder() -> str:
+    raise FileNotFoundError(errno.ENOENT, "a plan has no working folder")
+
+
 _import_ahead()
 keep_zones()
 time.sleep = host.sleep
+os.getcwd = _no_folder
 asyncio.events._set_event_loop_policy(Policy())
 warnings.simplefilter("ignore")
 gc.collect()

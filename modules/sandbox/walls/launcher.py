@@ -20,7 +20,7 @@ from core.base.frozen import frozen
 from core.errors import SandboxUnavailable, UserError
 from modules.sandbox.component import compiled
 from modules.sandbox.limits import MIB, SandboxLimits
-from modules.sandbox.walls.seccomp import worker_filter
+from modules.sandbox.walls.seccomp import filter_call, worker_filter
 
 PROGRAM = Path(__file__).parents[1] / "worker_program.py"
 
@@ -81,6 +81,7 @@ def worker_command(
         "data_bytes": limits.memory_bytes + WORKER_OVERHEAD_BYTES,
         "cpu_seconds": PLANS_PER_WORKER * (ceil(limits.cpu_seconds) + CPU_GRACE_SECONDS),
         "filter": worker_filter().hex(),
+        "filter_call": filter_call(),
         "require": [*require],
         "wall": second_wall and sys.platform == "linux",
     }

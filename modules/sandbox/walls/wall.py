@@ -12,7 +12,7 @@ What each part stops:
     rlimits       memory beyond the plan's, CPU time without end, files, core dumps, descriptors
     no_new_privs  set-user-id programs; and with it go the capabilities that root has
     landlock      every file there is (Linux 5.13; `landlock(7)`)
-    seccomp       every system call but the few that WebAssembly without I/O needs
+    seccomp       every system call but the few that WebAssembly without I/O needs, and new code
 """
 
 import ctypes
@@ -21,15 +21,18 @@ import os
 import resource
 import struct
 import sys
+from collections.abc import Callable
 
 PR_SET_PDEATHSIG = 1
 SIGKILL = 9
 """Not from `signal`, which takes 8 ms to import."""
 
-PR_SET_SECCOMP = 22
 PR_SET_NO_NEW_PRIVS = 38
-SECCOMP_MODE_FILTER = 2
+SECCOMP_SET_MODE_FILTER = 1
+SECCOMP_FILTER_FLAG_TSYNC = 1
 BPF_INSTRUCTION_BYTES = 8
+
+PROT_READ_EXEC = 0b101
 
 CAPABILITY_VERSION_3 = 0x20080522
 
@@ -54,7 +57,14 @@ SCOPES = 0b11
 """Abstract Unix sockets of others, and signals to others, since version 6."""
 
 DESCRIPTORS_MAX = 16
-"""The worker holds its two pipes, and files in memory that WebAssembly maps."""
+"""The worker holds its two pipes, /dev/null, and the compiled program that instances map."""
+
+STACK_BYTES = 8 * 1024 * 1024
+"""The main thread's stack, which counts as no data."""
+
+ADDRESS_SPACE_BYTES = 16 * 1024**3
+"""WebAssembly reserves 4 GiB for an instance to save checks of bounds. Beyond data this bounds what
+costs memory though it is none, such as the kernel's tables of pages that are only read."""
 
 MISSING_WALL_STATUS = 71
 """Exit status when a part that must stand could not be put up (EX_OSERR of sysexits.h)."""
@@ -70,6 +80,7 @@ class Policy:
         data_bytes: Memory of the process that can be written to.
         cpu_seconds: CPU time of the process, all its plans together.
         seccomp_filter: The system calls that it may make; empty if none is known here.
+        seccomp_number: The number of the system call that takes it.
         required: Parts of the wall without which it ends.
         has_wall: Whether there is to be one.
     """
@@ -83,43 +94,51 @@ class Policy:
         self.data_bytes: int = told["data_bytes"]
         self.cpu_seconds: int = told["cpu_seconds"]
         self.seccomp_filter = bytes.fromhex(told["filter"])
+        self.seccomp_number: int = told["filter_call"]
         self.required: list[str] = told["require"]
         self.has_wall: bool = told["wall"]
 
 
-def put_up(policy: Policy) -> dict[str, str | None]:
+def put_up(policy: Policy, start_threads: Callable[[], None]) -> dict[str, str | None]:
     """Put up every part, each as far as the kernel has it; why a part is missing, by its name.
+
+    Files and capabilities are given up by a thread and those that it starts then, system calls by
+    all threads at once: so `start_threads` is called between. From then on none can be started.
 
     There is no way back for this process and its children.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    parts = (
-        ("rlimits", lambda: limit_resources(policy.data_bytes, policy.cpu_seconds)),
-        ("no_new_privs", lambda: give_up_new_privileges(libc)),
-        ("landlock", lambda: forbid_files(libc)),
-        # Only now: without capabilities root may not even enter the folders of other users.
-        ("no_new_privs", lambda: give_up_capabilities(libc)),
-        ("seccomp", lambda: forbid_system_calls(libc, policy.seccomp_filter)),
-    )
     missing: dict[str, str | None] = {}
-    for name, put_up_part in parts:
+
+    def attempt(name: str, put_up_part: Callable[[], None]) -> None:
         reason = None
         try:
             put_up_part()
         except (OSError, ValueError) as error:
             reason = str(error) or type(error).__name__
         missing[name] = missing.get(name) or reason
+
+    attempt("rlimits", lambda: limit_resources(policy.data_bytes, policy.cpu_seconds))
+    attempt("seccomp", lambda: seal_code(libc))  # while what is mapped can still be read
+    attempt("no_new_privs", lambda: give_up_new_privileges(libc))
+    attempt("landlock", lambda: forbid_files(libc))
+    # Only now: without capabilities root may not even enter the folders of other users.
+    attempt("no_new_privs", lambda: give_up_capabilities(libc))
+    start_threads()
+    attempt("seccomp", lambda: forbid_system_calls(libc, policy))
     return missing
 
 
 def limit_resources(data_bytes: int, cpu_seconds: int) -> None:
     """Bound memory, CPU time and descriptors; no file may grow, and no core be dumped.
 
-    Address space is not bounded: WebAssembly reserves gigabytes of it to save checks of bounds, and
-    none of that can be written to before it counts as data.
+    Data is private memory that can be written to. Memory that is shared, or grows downwards like a
+    stack, is none to the kernel: seccomp lets nobody ask for it.
     """
     for kind, value in (
         (resource.RLIMIT_DATA, data_bytes),
+        (resource.RLIMIT_AS, ADDRESS_SPACE_BYTES),
+        (resource.RLIMIT_STACK, STACK_BYTES),
         (resource.RLIMIT_CPU, cpu_seconds),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 0),
@@ -130,6 +149,19 @@ def limit_resources(data_bytes: int, cpu_seconds: int) -> None:
         # Compared as the kernel does, for which "no limit" is the highest number.
         within = min(value, highest, key=lambda limit: limit % 2**64)
         resource.setrlimit(kind, (within, within))
+
+
+def seal_code(libc: ctypes.CDLL) -> None:
+    """Let nothing be written any more where code is: ctypes keeps its callbacks in such a page.
+
+    No callback can be made or freed from now on.
+    """
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+        for span, protection, *_ in (line.split(maxsplit=2) for line in file):
+            if protection.startswith("rwx"):
+                start, end = (int(at, 16) for at in span.split("-"))
+                length = ctypes.c_size_t(end - start)
+                _check(libc.mprotect(ctypes.c_void_p(start), length, PROT_READ_EXEC))
 
 
 def give_up_new_privileges(libc: ctypes.CDLL) -> None:
@@ -160,18 +192,21 @@ def forbid_files(libc: ctypes.CDLL) -> None:
         os.close(ruleset)
 
 
-def forbid_system_calls(libc: ctypes.CDLL, program: bytes) -> None:
-    """Let the kernel run this filter (classic BPF) on every system call from now on.
+def forbid_system_calls(libc: ctypes.CDLL, policy: Policy) -> None:
+    """Let the kernel run the filter (classic BPF) on every system call of every thread from now on.
 
     Raises:
         ValueError: there is no filter for this machine's architecture.
     """
+    program = policy.seccomp_filter
     if not program:
         raise ValueError("no filter is known for this processor")
     code = ctypes.create_string_buffer(program, len(program))
     count = len(program) // BPF_INSTRUCTION_BYTES
     fprog = ctypes.create_string_buffer(struct.pack("HP", count, ctypes.addressof(code)))
-    _check(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, fprog, 0, 0))
+    flags = SECCOMP_FILTER_FLAG_TSYNC
+    if _check(libc.syscall(policy.seccomp_number, SECCOMP_SET_MODE_FILTER, flags, fprog)):
+        raise ValueError("another thread has a filter of its own")
 
 
 def leave_the_host_behind() -> None:

@@ -1,32 +1,32 @@
 """The second wall: what workers look like behind it, and what happens where a part is missing."""
 
-import logging
+import json
 import os
+import resource
 import select
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from config.schema import WALL_NAMES, WallName
 from config.settings import ROOT
-from core.errors import UserError
+from core.errors import SandboxUnavailable, UserError
 from core.values import Json
 from modules.sandbox import Sandbox, SandboxLimits
+from modules.sandbox.component import compiled
 from modules.sandbox.walls.launcher import (
     PLANS_PER_WORKER,
-    PROGRAM,
-    Launcher,
-    NoLauncher,
     Wall,
     examine_walls,
-    find_worker,
     require_walls,
+    worker_command,
 )
-from modules.sandbox.workers import Workers
+from modules.sandbox.worker import Worker, WorkerLost
+from tests.modules.sandbox.host_state import children
 from tests.modules.sandbox.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, solve
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the second wall is Linux's")
@@ -36,21 +36,28 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the second wall
 def walls() -> dict[WallName, Wall]:
     found: dict[WallName, Wall] = {wall.name: wall for wall in examine_walls(SandboxLimits())}
     if not any(wall.stands for wall in found.values()):
-        pytest.skip(f"no worker can be started through a launcher here: {found}")
+        pytest.skip(f"no wall can be put up here: {found}")
     return found
 
 
-@pytest.fixture(scope="module")
-def worker(walls: dict[WallName, Wall]) -> Iterator[int]:
-    with Workers(1) as workers, workers.pool.checkout() as session:
-        assert workers.walled
-        assert session.worker_pid is not None
-        yield session.worker_pid
+@pytest_asyncio.fixture
+async def worker(walls: dict[WallName, Wall]) -> AsyncIterator[int]:
+    """The process id of a worker that has run a plan, while it waits for another."""
+    before = children()
+    async with Sandbox() as sandbox:
+        assert (await sandbox.run(solve("return 1"), CATALOG, Tools())).value == 1
+        (pid,) = children() - before
+        yield pid
 
 
-def status(pid: int, field: str) -> str:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(line.split(":")[1].strip() for line in lines if line.startswith(f"{field}:"))
+def statuses(pid: int, field: str) -> set[str]:
+    """What the kernel says of every thread."""
+    lines = [
+        line
+        for status in Path(f"/proc/{pid}/task").glob("*/status")
+        for line in status.read_text().splitlines()
+    ]
+    return {line.split(":")[1].strip() for line in lines if line.startswith(f"{field}:")}
 
 
 def test_every_part_is_examined_in_order(walls: dict[WallName, Wall]) -> None:
@@ -60,23 +67,76 @@ def test_every_part_is_examined_in_order(walls: dict[WallName, Wall]) -> None:
     assert all(wall.stands or wall.detail for wall in walls.values())
 
 
-def test_the_kernel_confirms_what_is_said_to_stand(
+async def test_the_kernel_confirms_of_each_thread_what_is_said_to_stand(
     walls: dict[WallName, Wall], worker: int
 ) -> None:
-    assert status(worker, "NoNewPrivs") == "1"
-    assert int(status(worker, "CapEff"), 16) == 0
-    assert (status(worker, "Seccomp") == "2") == walls["seccomp"].stands
-    limits = Path(f"/proc/{worker}/limits").read_text()
-    assert " ".join(limits.split("Max file size")[1].split()[:2]) == "0 0"
-    assert " ".join(limits.split("Max core file size")[1].split()[:2]) == "0 0"
+    assert len([*Path(f"/proc/{worker}/task").iterdir()]) == 2  # the plan's, and the clock's
+    assert statuses(worker, "NoNewPrivs") == {"1"}
+    assert {int(held, 16) for held in statuses(worker, "CapEff")} == {0}
+    assert (statuses(worker, "Seccomp") == {"2"}) == walls["seccomp"].stands
 
 
-def test_a_worker_holds_nothing_of_the_host_but_its_two_pipes(worker: int) -> None:
+LIMITED = {
+    "RLIMIT_DATA": 512 * 2**20,
+    "RLIMIT_AS": 16 * 2**30,
+    "RLIMIT_STACK": 8 * 2**20,
+    "RLIMIT_CPU": PLANS_PER_WORKER * 7,
+    "RLIMIT_NOFILE": 16,
+    "RLIMIT_FSIZE": 0,
+    "RLIMIT_CORE": 0,
+    "RLIMIT_MEMLOCK": 0,
+}
+
+
+async def test_the_kernel_limits_what_a_worker_uses(worker: int) -> None:
+    for name, most in LIMITED.items():
+        soft, hard = resource.prlimit(worker, getattr(resource, name))
+        assert 0 <= soft == hard <= most, name
+
+
+async def test_a_worker_holds_nothing_of_the_host_but_its_two_pipes(worker: int) -> None:
     files = Path(f"/proc/{worker}/fd")
     held = {file.name: str(file.readlink()) for file in files.iterdir()}
-    assert held.keys() == {"0", "1", "2"}
+    assert held.keys() == {"0", "1", "2", "3"}
+    assert all(held[end].startswith("pipe:") for end in ("0", "1"))
     assert held["2"] == os.devnull
+    assert held["3"] == str(compiled().resolve())
+    flags = Path(f"/proc/{worker}/fdinfo/3").read_text().split("flags:")[1].split()[0]
+    assert int(flags, 8) & os.O_ACCMODE == os.O_RDONLY
     assert Path(f"/proc/{worker}/environ").read_bytes() == b""
+
+
+async def test_no_memory_of_a_worker_is_both_writable_and_executable(worker: int) -> None:
+    mapped = Path(f"/proc/{worker}/maps").read_text().splitlines()
+    protections = {line.split()[1][:3] for line in mapped}
+    assert "r-x" in protections
+    assert not [protection for protection in protections if protection.endswith("wx")]
+
+
+async def test_nothing_of_the_host_is_in_its_workers_memory(
+    walls: dict[WallName, Wall], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "planted-" + os.urandom(16).hex()
+    monkeypatch.setenv("CORTEX_TEST_SECRET", secret)
+    before = children()
+    async with Sandbox() as sandbox:
+        await sandbox.warm()
+        (pid,) = children() - before
+        assert secret.encode() not in memory(pid)
+        assert b"worker_program.py" in memory(pid)  # else it would be looked for in vain
+
+
+def memory(pid: int) -> bytes:
+    """What a process has written to its memory, stack and arguments included."""
+    pieces: list[bytes] = []
+    with Path(f"/proc/{pid}/mem").open("rb", 0) as file:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            span, protection, *_ = line.split()
+            start, end = (int(at, 16) for at in span.split("-"))
+            if protection.startswith("rw") and end - start < 2**28:
+                file.seek(start)
+                pieces.append(file.read(end - start))
+    return b"".join(pieces)
 
 
 async def test_plans_run_as_they_do_without_it() -> None:
@@ -93,7 +153,7 @@ async def test_plans_run_as_they_do_without_it() -> None:
 async def test_a_plan_that_is_too_big_for_one_allocation_says_nothing_on_our_stderr(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    async with Sandbox(SandboxLimits(memory_bytes=32 * 1024 * 1024)) as sandbox:
+    async with Sandbox(SandboxLimits(memory_bytes=64 * 1024 * 1024)) as sandbox:
         plan = solve("x = [0]", "while True: x = x + x")
         result = await sandbox.run(plan, CATALOG, Tools())
     assert result.failure is not None
@@ -141,48 +201,34 @@ def test_a_spinning_worker_ends_when_the_agent_is_killed() -> None:
     assert ended, "the worker goes on without its agent"
 
 
-@pytest.mark.usefixtures("walls")
-def test_a_worker_that_is_taken_over_has_its_cpu_time_limited_by_the_kernel() -> None:
-    import resource
-
-    from modules.sandbox.session import PlanSession
-
-    with Workers(1) as workers:
-        with workers.pool.checkout() as idle:
-            pid = idle.worker_pid
-        session = PlanSession(workers.pool, CATALOG, SandboxLimits(cpu_seconds=3))
-        session.start(solve("await tools.add(1, 2)"))
-        assert pid is not None
-        soft, hard = resource.prlimit(pid, resource.RLIMIT_CPU)
-        session.worker.release(keep=True)
-    assert 3 < soft <= 10
-    assert soft < hard != resource.RLIM_INFINITY  # the signal at the soft one can be ignored
+async def test_a_worker_is_replaced_long_before_the_limit_on_all_its_cpu_time() -> None:
+    before, seen = children(), set[int]()
+    async with Sandbox() as sandbox:
+        for _ in range(PLANS_PER_WORKER + 1):
+            await sandbox.run(solve("return 1"), CATALOG, Tools())
+            seen |= children() - before
+    assert len(seen) == 2
 
 
-def test_a_worker_is_replaced_long_before_the_limit_on_all_its_cpu_time() -> None:
-    pids: list[int | None] = []
-    with Workers(1) as workers:
-        while len(pids) < PLANS_PER_WORKER + 2:
-            with workers.pool.checkout() as session:
-                pids.append(session.worker_pid)
-    assert len(set(pids)) == 2
-
-
-def test_nothing_of_the_host_stays_open_however_high_its_descriptor(tmp_path: Path) -> None:
+def test_nothing_of_the_host_stays_open_however_high_its_descriptor() -> None:
     """Also above a limit that was lowered after it was opened."""
-    import resource
-
     secret = os.dup2(os.open(os.devnull, os.O_RDONLY), 300, inheritable=True)
-    words = ["memory", str(2**30), "run", "/", "read", "/"]
-    look = ["--", sys.executable, "-c", f"import os; os.fstat({secret})"]
-    ran = subprocess.run(
-        [sys.executable, "-IS", str(PROGRAM), *words, *look],
+    with subprocess.Popen(
+        worker_command(SandboxLimits()),
         close_fds=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)),
-        timeout=TEST_TIMEOUT_SECONDS,
-    )
-    os.close(secret)
-    assert ran.returncode == 1  # OSError: bad file descriptor
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={},
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.read(5)[4:] == b"W"
+            held = {file.name for file in Path(f"/proc/{process.pid}/fd").iterdir()}
+        finally:
+            process.kill()
+            os.close(secret)
+    assert held == {"0", "1", "2", "3"}
 
 
 @pytest.mark.parametrize("required", [["landlock"], ["seccomp", "landlock"]])
@@ -198,62 +244,31 @@ def test_a_required_part_that_is_missing_is_named_with_what_to_do(
     require_walls([], SandboxLimits(), examine)
 
 
-def test_the_launcher_itself_runs_nothing_without_what_is_required(tmp_path: Path) -> None:
-    program = shutil.which("true")
-    assert program is not None
-    words = ["memory", str(2**30), "run", program, "require", "seccomp"]
-    ran = subprocess.run([sys.executable, "-IS", str(PROGRAM), *words, "--", program], env={})
-    assert ran.returncode == 71
+async def test_a_worker_without_a_required_part_does_not_serve() -> None:
+    command = worker_command(SandboxLimits(), ["seccomp"])
+    policy = json.loads(command[-1]) | {"filter": ""}  # as where no filter is known
+    with pytest.raises(WorkerLost, match="has ended"):
+        await Worker.started([*command[:-1], json.dumps(policy)], 1.0)
+    lax = json.loads(worker_command(SandboxLimits())[-1]) | {"filter": ""}
+    worker = await Worker.started([*command[:-1], json.dumps(lax)], 1.0)
+    await worker.end()
+    assert worker.walls == {"rlimits", "no_new_privs", "landlock"} & worker.walls
 
 
 @pytest.mark.usefixtures("walls")
-def test_a_python_with_spaces_and_quotes_in_its_path_starts_workers(tmp_path: Path) -> None:
+async def test_a_python_with_spaces_and_quotes_in_its_path_starts_workers(tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(b'it\'s a "folder"\n\xff')
     folder.mkdir()
     python = folder / "python"
     python.symlink_to(Path(sys.executable).resolve())
-    with Workers(1, python=str(python)) as workers:
-        assert workers.walled
+    worker = await Worker.started(worker_command(SandboxLimits(), python=str(python)), 1.0)
+    assert worker.walls
+    await worker.end()
 
 
-def test_where_the_launcher_does_not_run_plans_run_without_it_and_a_warning_says_so(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    with caplog.at_level(logging.WARNING), Workers(1, python="/nonexistent/python") as workers:
-        assert not workers.walled
-        with workers.pool.checkout() as session:
-            assert session.feed_run("1 + 1") == 2
-    assert "without the second wall" in caplog.text
-
-
-@pytest.fixture
-def no_file_may_grow() -> Iterator[None]:
-    """So that none can be written in memory either."""
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-@pytest.mark.usefixtures("no_file_may_grow")
-def test_where_the_launcher_can_not_be_kept_a_warning_says_so_and_no_wall_is_claimed(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    with caplog.at_level(logging.WARNING), Workers(1) as workers:
-        assert not workers.walled
-    assert "no program can be kept in memory" in caplog.text
-    walls = examine_walls(SandboxLimits())
-    assert {(wall.stands, "kept in memory" in wall.detail) for wall in walls} == {(False, True)}
-
-
-def test_where_the_launcher_does_not_run_nothing_runs_that_requires_it() -> None:
-    with (
-        pytest.raises(RuntimeError, match="do not stand"),
-        Workers(1, require=["seccomp"], python="/nonexistent/python"),
-    ):
-        pass
+def test_a_python_that_is_not_known_starts_nothing_and_says_so() -> None:
+    with pytest.raises(SandboxUnavailable, match="unknown"):
+        worker_command(SandboxLimits(), python="")
 
 
 async def test_a_sandbox_that_requires_what_stands_runs_plans(
@@ -264,30 +279,19 @@ async def test_a_sandbox_that_requires_what_stands_runs_plans(
         assert (await sandbox.run(solve("return 7"), CATALOG, Tools())).value == 7
 
 
-@pytest.mark.usefixtures("walls")
-def test_a_launcher_leaves_no_file_and_can_be_closed_twice() -> None:
-    launcher = Launcher(find_worker(), SandboxLimits())
-    path = launcher.path
-    assert path == launcher.path
-    assert path.exists()
-    launcher.close()
-    launcher.close()
-    assert not path.exists()
-
-
-def test_a_python_that_is_not_known_is_no_launcher() -> None:
-    with pytest.raises(NoLauncher, match="not known"):
-        Launcher(find_worker(), SandboxLimits(), python="")
-
-
 OTHERS_PYTHON = Path("/usr/bin/python3")
 
 AS_SOMEBODY = """
-from modules.sandbox.limits import SandboxLimits
+import asyncio
+from modules.sandbox import Sandbox, SandboxLimits
 from modules.sandbox.walls.launcher import examine_walls
-from modules.sandbox.workers import Workers
-with Workers(1) as workers, workers.pool.checkout() as session:
-    print(workers.walled, session.feed_run("1 + 1"))
+from tests.modules.sandbox.sandbox_tools import CATALOG, Tools, solve
+
+async def main():
+    async with Sandbox() as sandbox:
+        print((await sandbox.run(solve("return 1 + 1"), CATALOG, Tools())).value)
+
+asyncio.run(main())
 print([wall.name for wall in examine_walls(SandboxLimits()) if wall.stands])
 """
 
@@ -299,7 +303,7 @@ def test_an_ordinary_user_gets_the_same_walls(walls: dict[WallName, Wall]) -> No
     ran = subprocess.run(
         [str(OTHERS_PYTHON), "-c", AS_SOMEBODY],
         cwd="/",
-        env={"PYTHONPATH": f"{ROOT}:{site}", "MONTY_BIN": str(find_worker())},
+        env={"PYTHONPATH": f"{ROOT}:{site}"},
         user=65534,
         group=65534,
         extra_groups=[],
@@ -311,4 +315,4 @@ def test_an_ordinary_user_gets_the_same_walls(walls: dict[WallName, Wall]) -> No
         pytest.skip("this checkout or a Python of the same version can't be read by others")
     assert ran.returncode == 0, ran.stderr
     standing = [name for name, wall in walls.items() if wall.stands]
-    assert ran.stdout.splitlines() == ["True 2", str(standing)]
+    assert ran.stdout.splitlines() == ["2", str(standing)]

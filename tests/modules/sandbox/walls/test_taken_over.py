@@ -11,35 +11,44 @@ from pathlib import Path
 
 import pytest
 
-from modules.sandbox.limits import MIB
-from modules.sandbox.walls.launcher import PROGRAM
-from modules.sandbox.walls.seccomp import worker_filter
+from modules.sandbox.limits import MIB, SandboxLimits
+from modules.sandbox.walls.launcher import PROGRAM, WORKER_OVERHEAD_BYTES, worker_command
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the second wall is Linux's")
 
-MEMORY_BYTES = 256 * MIB
-DESCRIPTORS = 16
-THREAD_STACK_BYTES = MIB
+LIMITS = SandboxLimits(memory_bytes=64 * MIB)
+MEMORY_BYTES = LIMITS.memory_bytes + WORKER_OVERHEAD_BYTES
+ADDRESS_GIB = 16
 TIMEOUT_SECONDS = 20
 STATUS_MISSING_WALL = 75
 
 TAKEN_OVER = f"""
 import ctypes, json, mmap, os, resource, socket, sys, threading
-sys.path.insert(0, {str(PROGRAM.parent)!r})
-from launcher_program import Policy, put_up
+sys.path.insert(0, {str(PROGRAM.parent / "walls")!r})
+from wall import Policy, put_up
 
 scratch = os.open(sys.argv[1], os.O_WRONLY)
-missing = put_up(Policy.from_words(sys.argv[3:]))
+missing = put_up(Policy(sys.argv[3]), lambda: None)
 if any(missing.values()):
     print(missing)
     raise SystemExit({STATUS_MISSING_WALL})
 
-threading.stack_size({THREAD_STACK_BYTES})
 busy = threading.Lock()
 busy.acquire()
 
 def thread():
     threading.Thread(target=busy.acquire, daemon=True).start()
+
+def mapped(size, kind=mmap.MAP_PRIVATE, protection=3):
+    return mmap.mmap(-1, size, flags=mmap.MAP_ANONYMOUS | kind, prot=protection)
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+
+def mapped_later(size):
+    at = libc.mmap(None, ctypes.c_size_t(size), 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    if libc.mprotect(ctypes.c_void_p(at), ctypes.c_size_t(size), 3):
+        raise OSError(ctypes.get_errno(), "mprotect")
 
 def count(step):
     held = []
@@ -60,10 +69,15 @@ os._exit(0)
 
 MOST = {
     "bytearray(2**20)": MEMORY_BYTES // MIB,
-    "mmap.mmap(-1, 2**24)": MEMORY_BYTES // (16 * MIB),
+    "mapped(2**24)": MEMORY_BYTES // (16 * MIB),
+    "mapped_later(2**24)": MEMORY_BYTES // (16 * MIB),
+    "mapped(2**24, mmap.MAP_SHARED)": 0,
+    "mapped(2**24, mmap.MAP_PRIVATE | 0x100)": 0,
+    "mapped(2**30, mmap.MAP_PRIVATE, 1)": ADDRESS_GIB,
+    "mapped(2**12, mmap.MAP_PRIVATE, 5)": 0,
     "os.open('/dev/null', os.O_RDONLY)": 0,
-    "os.dup(1)": DESCRIPTORS,
-    "os.pipe()": DESCRIPTORS,
+    "os.dup(1)": 0,
+    "os.pipe()": 0,
     "os.memfd_create('x')": 0,
     "socket.socket()": 0,
     "os.fork() or os._exit(0)": 0,
@@ -74,7 +88,7 @@ MOST = {
     "os.write(scratch, b'x')": 0,
     "os.ftruncate(scratch, 1)": 0,
     "os.open(sys.argv[1] + '.new', os.O_WRONLY | os.O_CREAT)": 0,
-    "thread()": MEMORY_BYTES // THREAD_STACK_BYTES,
+    "thread()": 0,
 }
 """How often a worker may do each of these, at most."""
 
@@ -84,8 +98,7 @@ STOPPERS = {"MemoryError", "OSError", "PermissionError", "ValueError", "RuntimeE
 def test_a_taken_over_worker_uses_nothing_up(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.touch()
-    policy = ["memory", str(MEMORY_BYTES), "filter", worker_filter().hex()]
-    words = [str(scratch), json.dumps([*MOST]), *policy]
+    words = [str(scratch), json.dumps([*MOST]), worker_command(LIMITS)[-1]]
     ran = subprocess.run(
         [sys.executable, "-I", "-S", "-c", TAKEN_OVER, *words],
         capture_output=True,
