@@ -290,9 +290,10 @@ def _json(value: object, default: Callable[[object], object] | None = None) -> s
     except ValueError as error:
         if "Circular" in str(error):
             raise TypeError("a value in itself") from None
-        is_long = "digits" in str(error)
-        told = f"it holds an integer of more than {sys.get_int_max_str_digits()} digits"
-        raise TooLargeError(told if is_long else str(error)) from None
+        if "digits" not in str(error):
+            raise
+        most = sys.get_int_max_str_digits()
+        raise TooLargeError(f"it holds an integer of more than {most} digits") from None
     except TypeError as error:
         if "keys must" in str(error):
             raise TypeError(f"a dict whose {error}") from None
@@ -437,7 +438,7 @@ class Plan:
             if len(written) > self._result_characters:
                 raise TooLargeError(f"it is larger than {self._result_characters:,} bytes of JSON")
         except BaseException as error:  # noqa: BLE001 - a plan's object may raise anything
-            return f'"error":{_json(_told(error, is_result=True))}'
+            return f'"error":{_json(_told(error, is_result=isinstance(error, TypeError)))}'
         return f'"value":{written}'
 
     def left(self) -> list[object] | None:

@@ -217,7 +217,7 @@ async def _driven(session: PlanSession, worker: Worker, tools: Tools) -> Finishe
 async def test_a_worker_that_died_while_idle_costs_no_plan() -> None:
     before = children()
     async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as box:
-        await box.warm()
+        assert (await box.run(solve("return 0"), CATALOG, Tools())).value == 0
         for _ in range(3):
             (worker,) = children() - before
             os.kill(worker, signal.SIGKILL)
@@ -228,7 +228,7 @@ async def test_a_worker_that_died_while_idle_costs_no_plan() -> None:
 async def test_a_plan_that_traps_costs_no_worker(*, second_wall: bool) -> None:
     before = children()
     async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox(second_wall=second_wall) as box:
-        await box.warm()
+        assert (await box.run(solve("return 0"), CATALOG, Tools())).value == 0
         workers = children() - before
         for plan in ("import os; os._exit(1)", "x = '\\x' * 3; import os; os.abort()"):
             assert (await box.run(solve(plan), CATALOG, Tools())).failure is not None
@@ -239,7 +239,7 @@ async def test_a_plan_that_traps_costs_no_worker(*, second_wall: bool) -> None:
 async def test_a_plan_that_is_cancelled_while_it_waits_costs_no_worker() -> None:
     before, tools = children(), Tools(meeting=2)
     async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as box:
-        await box.warm()
+        assert (await box.run(solve("return 0"), CATALOG, Tools())).value == 0
         workers = children() - before
         for _ in range(3):
             tools.started.clear()
