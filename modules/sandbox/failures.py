@@ -110,8 +110,11 @@ def trap_failure(reason: str, limits: SandboxLimits, last_call: int | None) -> P
         return PlanFailure("limit", "values or calls are nested too deeply: use a loop")
     if (found := _IMPORT.search(reason)) is not None:
         return PlanFailure("unsupported", f"the plan asked for {found[1]}; {_OUTSIDE}")
-    last = reason.strip().rpartition("\n")[2].strip()
-    return PlanFailure("crash", f"the sandbox ended: {shorten(last, MAX_MESSAGE_CHARACTERS)}")
+    last = shorten(reason.strip().rpartition("\n")[2].strip(), MAX_MESSAGE_CHARACTERS)
+    if "wasm trap" in last:  # CPython doesn't always notice that it was given no memory
+        broke = f"the plan's Python broke down ({last})"
+        return PlanFailure("limit", f"{broke}{_MEMORY.format(limits.memory_bytes // MIB)}")
+    return PlanFailure("crash", f"the sandbox ended: {last}")
 
 
 def limit_failure(message: str, line: int | None, source: str) -> PlanFailure:

@@ -60,6 +60,9 @@ BUFFERED = 4096
 POLLS = 1000
 """Turns of a busy event loop after which calls are seen to."""
 
+LEFT_CHARACTERS = 4_000_000
+"""Characters of the working memory that are told; the host keeps fewer."""
+
 NAMES_MAX = 1000
 """Names of the working memory that are told; the host keeps fewer."""
 
@@ -447,10 +450,14 @@ class Plan:
             return None
         named = self._names.get("memory")
         entries: list[object] = [named is self._memory or not isinstance(named, dict)]
+        room = LEFT_CHARACTERS
         for name, value in [*self._memory.items()][:NAMES_MAX]:
             text, fault = None, None
             try:
                 text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+                room -= len(text)
+                if room < 0:
+                    text, fault = None, "there is no room for it"
             except Exception as error:  # noqa: BLE001 - a plan's object may raise anything
                 fault = f"{error}"
             entries.append([name if isinstance(name, str) else None, text, fault])
