@@ -460,7 +460,8 @@ class Plan:
                     text, fault = None, "there is no room for it"
             except Exception as error:  # noqa: BLE001 - a plan's object may raise anything
                 fault = f"{error}"
-            entries.append([name if isinstance(name, str) else None, text, fault])
+            is_name = isinstance(name, str) and len(name) <= MOST_QUOTED
+            entries.append([name if is_name else None, text, fault])
         return entries
 
 
