@@ -25,9 +25,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from core.base.frozen import frozen
+
+NEW_SESSION: Final = "begin a new session"
+"""The way out of a session that is too long that there is behind every door."""
 
 
 class ExitCode(IntEnum):
@@ -170,7 +173,7 @@ class SandboxUnavailable(WorldError):
 class CallRefused(CortexError):
     """A tool call that was not sent: unknown or ambiguous tool, or arguments that don't fit.
 
-    `by_person`: a person was asked and said no, and nothing beside it that a plan could follow.
+    `by_person`: a person was asked and said no.
     """
 
     def __init__(self, message: str, *, by_person: bool = False) -> None:

@@ -8,11 +8,12 @@ import asyncio
 import gc
 import logging
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from core.base.frozen import frozen
 from core.errors import ExitCode, UsageError
 from core.events import Emit, Event, ModelAnswered, RunStarted, SubtaskEvent
 from core.process.server import SpawnedServer
+from core.run.answer import INTERRUPTED
 from core.team.graph import TaskGraph
 from core.turn import OWN_KNOWLEDGE, RunOutcome
 from modules.cli.command_line import Arguments, is_lone_word
@@ -39,7 +41,13 @@ from modules.sandbox import Sandbox, limits_of
 from modules.session.ids import find_session, kept_sessions, resumed_session
 from modules.session.request import Beside, StdinReader
 from modules.team.entry import TeamEntry
-from modules.terminal.answer import one_line_of, print_answer, print_failure_line, print_json
+from modules.terminal.answer import (
+    UNFINISHED_LABEL,
+    one_line_of,
+    print_answer,
+    print_failure_line,
+    print_json,
+)
 from modules.terminal.display.pictures import Pictures
 from modules.terminal.streams import Complaints, typed_answer, writing_stdout
 from modules.terminal.waits import Waits, interrupting, let_interrupts_raise
@@ -48,6 +56,9 @@ from modules.trace.telemetry import open_telemetry
 marks = logging.getLogger("cortex_r.marks")
 """As in `modules.app`."""
 
+
+ALLOW_ALL = "To say yes beforehand to what it needs, as far as is known:"
+"""Stands before the command line that does."""
 
 MODELS_WAITED_FOR = "keys and models that may be there"
 
@@ -212,7 +223,11 @@ class Interaction:
         self.telemetry = None
         if profile.trace.is_exported(setting.environ):
             self.telemetry = open_telemetry(profile, setting.environ, redactor, self.progress.say)
-        sandbox = Sandbox(limits_of(profile.sandbox), require=profile.sandbox.require)
+        sandbox = Sandbox(
+            limits_of(profile.sandbox),
+            require=profile.sandbox.require,
+            tell=self._remark_on_sandbox,
+        )
         self.dispatcher = build_dispatcher(
             servers.specs,
             places,
@@ -271,11 +286,13 @@ class Interaction:
         For a request that was a line of a pipe a line goes to stdout in any case.
         """
         complaints = self.setting.complaints
+        allowing = self._allowing(outcome)
         self.progress.end_waits()  # a server that still starts outlives an interrupted run
         with writing_stdout():
             if self.setting.arguments.json:
                 session, model = self.conversation.session.id or "", self._answered_by(outcome)
-                print_json(outcome, session, model, sys.stdout, complaints.redactor)
+                whole = replace(outcome, message="\n".join((outcome.message, *allowing)))
+                print_json(whole, session, model, sys.stdout, complaints.redactor)
             elif outcome.answer is not None:
                 text = one_line_of(outcome.answer) if is_line else outcome.answer
                 print_answer(text, sys.stdout, self.conversation.document_folders)
@@ -284,8 +301,28 @@ class Interaction:
         if outcome.grounded is False and not self.setting.arguments.json:
             self.progress.say_beside_answer(OWN_KNOWLEDGE)
         if outcome.answer is None:
-            complaints.fail(outcome.message, outcome.exit_code)
+            complaints.fail(self._with_draft_shown(outcome), outcome.exit_code)
+            for line in allowing:
+                complaints.tell(line, is_command=True)
         return outcome.exit_code
+
+    def _allowing(self, outcome: RunOutcome) -> tuple[str, ...]:
+        """How to say yes, in one go, to what a run without an answer could ask nobody about."""
+        if outcome.answer is not None or not outcome.rules_wanted:
+            return ()
+        rules = [word for rule in outcome.rules_wanted for word in ("--approve", rule)]
+        program, *words = self.setting.arguments.typed or ("agent.py",)
+        return ALLOW_ALL, f"  {shlex.join([program, *rules, *words])}"
+
+    def _with_draft_shown(self, outcome: RunOutcome) -> str:
+        """Why there is no answer; on a terminal the unfinished one is laid out before it."""
+        if not (outcome.unfinished and sys.stderr.isatty()):
+            return outcome.message
+        draft = self.setting.complaints.redactor.text(outcome.unfinished)
+        with suppress(OSError):  # nobody listens to the complaints
+            folders = self.conversation.document_folders
+            print_answer(draft, sys.stderr, folders, UNFINISHED_LABEL)
+        return INTERRUPTED
 
     def _answered_by(self, outcome: RunOutcome) -> str:
         """The model that wrote the last plan; where there is no answer, at least who was to.
@@ -326,6 +363,10 @@ class Interaction:
                 await listener(event)
 
         return all_of_them
+
+    def _remark_on_sandbox(self, text: str) -> None:
+        if not self.setting.arguments.quiet:
+            self.progress.say("sandbox", text)
 
     def _demands(self) -> Demands:
         """What the command line demands of requests.

@@ -22,6 +22,7 @@ _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 _IMPORT = re.compile(r"unknown import: `wasi:([a-z]+)/")
 
 _INDEX = re.compile(r"index-sized|ssize_t")
+"""What Python says of a size beyond the 32 bits that memory has there."""
 
 _MEMORY = "; a plan may use {} MB: build less at once"
 
@@ -70,9 +71,7 @@ def _judged(
     match kind:
         case "SyntaxError" | "IndentationError" | "TabError":
             return "syntax", ""
-        case "OverflowError" if _INDEX.search(text):  # memory has 32 bits there
-            return "limit", _MEMORY.format(limits.memory_bytes // MIB)
-        case "MemoryError":
+        case "MemoryError" | "OverflowError" if kind == "MemoryError" or _INDEX.search(text):
             return "limit", _MEMORY.format(limits.memory_bytes // MIB)
         case "RecursionError":
             return "limit", f"; calls may nest {limits.recursion_depth} deep: use a loop"
@@ -83,10 +82,10 @@ def _judged(
             return "unsupported", "; there is Python's standard library only: use it, or a tool"
         case "FileNotFoundError" | "PermissionError" | "OSError" | "NotADirectoryError":
             return "unsupported", f"; {_OUTSIDE}"
-        case "TypeError" if "async_generator" in text:
-            return "error", "; write [await … for …] in brackets, or async for"
         case "EOFError":
             return "unsupported", "; nobody can be asked from a plan"
+        case "TypeError" if "async_generator" in text:
+            return "error", "; write [await … for …] in brackets, or async for"
         case "NameError" if (found := _UNDEFINED.search(text)) is not None:
             return "error", hint(found[1])
         case _:

@@ -29,7 +29,8 @@ import time
 import traceback
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from types import CodeType, ModuleType
+from types import ModuleType
+from typing import TypedDict, cast
 
 import wit_world
 from local_time import be_in_zone, keep_zones
@@ -179,7 +180,7 @@ class Loop(asyncio.BaseEventLoop):
         return future
 
 
-class Policy(asyncio.events._BaseDefaultEventLoopPolicy):
+class Policy(asyncio.events._BaseDefaultEventLoopPolicy):  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUntypedBaseClass] - no stub tells of it
     """Gives our loop to whoever wants one, as `asyncio.run` does."""
 
     _loop_factory = Loop
@@ -194,7 +195,8 @@ class Door:
     def __init__(self, path: str = "") -> None:
         self._path = path
 
-    def __getattr__(self, name: str) -> "Door":
+    def __getattr__(self, name: str) -> Door:
+        """The server or tool of that name."""
         if name.startswith("__"):  # what Python asks of any object
             raise AttributeError(name)
         return Door(f"{self._path}.{name}" if self._path else name)
@@ -202,10 +204,19 @@ class Door:
     __getitem__ = __getattr__
 
     def __call__(self, *args: object, **kwargs: object) -> Awaitable[object]:
+        """Call the tool."""
         return _called("tool", self._path, args, kwargs, _plan_line())
 
     def __repr__(self) -> str:
+        """Its name."""
         return f"<tool {self._path}>"
+
+
+class Given(TypedDict):
+    """What the host gives for `mcp.call_tool`."""
+
+    content: list[dict[str, object]]
+    structured_content: object
 
 
 class Content:
@@ -228,6 +239,7 @@ class Result:
         self.is_error = False
 
     def __str__(self) -> str:
+        """Its text."""
         return "\n".join(str(block.text) for block in self.content if block.text is not None)
 
 
@@ -236,7 +248,7 @@ class Client:
 
     async def call_tool(self, *args: object, **kwargs: object) -> Result:
         """A tool's result with its content blocks."""
-        given = await _called("raw", "mcp.call_tool", args, kwargs, _plan_line())
+        given = cast("Given", await _called("raw", "mcp.call_tool", args, kwargs, _plan_line()))
         return Result(given["content"], given["structured_content"])
 
     def search_tools(self, *args: object, **kwargs: object) -> Awaitable[object]:
@@ -271,9 +283,11 @@ class Output(io.TextIOBase):
         self._size = 0
 
     def writable(self) -> bool:
+        """It is."""
         return True
 
     def write(self, text: str, /) -> int:
+        """Keep the text until its line is whole."""
         self._pieces.append(text)
         self._size += len(text) + 1  # nothing is something too
         if "\n" in text or self._size > BUFFERED:
@@ -281,6 +295,7 @@ class Output(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
+        """Give the host what is kept."""
         text = "".join(self._pieces)
         self._pieces, self._size = [], 0
         if text:
@@ -318,7 +333,7 @@ def plain(value: object) -> object:
     if isinstance(value, Door):
         raise TypeError("a tool (call it, with await)")
     if isinstance(value, (set, frozenset)):
-        return sorted(value, key=_order)
+        return sorted(cast("Iterable[object]", value), key=_order)
     if isinstance(value, enum.Enum):
         return value.value
     if dataclasses.is_dataclass(value):
@@ -330,7 +345,7 @@ def plain(value: object) -> object:
     ):
         return str(value)  # dates, decimals, errors: what says in words what it is
     if isinstance(value, Iterable) and not isinstance(value, type):
-        return [*value]
+        return [*cast("Iterable[object]", value)]
     if kind.__module__ == MODULE:
         raise TypeError(f"an object of class {kind.__name__}")
     raise TypeError(f"{'an' if kind.__name__[0] in 'aeiou' else 'a'} {kind.__name__}")
@@ -352,9 +367,7 @@ def _order(item: object) -> tuple[str, float, str]:
     return (type(item).__name__, 0, str(item))
 
 
-def _arguments(
-    tool: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
-) -> str:
+def _arguments(tool: str, args: Sequence[object], kwargs: Mapping[str, object], line: int) -> str:
     """The arguments of a call as JSON: a list and an object."""
     written: list[list[str]] = [[], []]
     left = plan.argument_characters  # the host counts anew, in bytes
@@ -383,7 +396,7 @@ class Plan:
 
     def __init__(self) -> None:
         self._names = ModuleType(MODULE).__dict__
-        self._memory: dict[str, object] | None = None
+        self._memory: dict[object, object] | None = None  # a plan may use any keys
         self._result_characters = 0
         self.argument_characters = 0
 
@@ -391,8 +404,8 @@ class Plan:
         """Run a plan, and tell how it ended.
 
         `request` has `source`, the `names` that lead to tools, `texts` by name, `zone_seconds`
-        ahead of UTC, `recursion_depth`, the bounds `result_bytes` and `argument_bytes`, and `memory`
-        for a plan that may use it.
+        ahead of UTC, `recursion_depth`, the bounds `result_bytes` and `argument_bytes`, and
+        `memory` for a plan that may use it.
         """
         given = json.loads(request)
         random.seed()  # else each instance has the numbers of the one that was built
@@ -423,11 +436,11 @@ class Plan:
         """What `solve` gives. Code that awaits nothing runs outside of a loop, and may run one."""
         try:
             code = compile(source, PLAN, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-        except (RecursionError, MemoryError):
+        except RecursionError, MemoryError:
             raise SyntaxError("the plan is nested too deeply") from None
         with asyncio.Runner() as runner:
             asyncio.set_event_loop(runner.get_loop())
-            around = eval(code, self._names)
+            around = eval(code, self._names)  # noqa: S307 - the plan: this is its sandbox
             if inspect.iscoroutine(around):
                 runner.run(around)
             if not callable(solve := self._names.get(ENTRY_POINT)):
@@ -465,7 +478,7 @@ class Plan:
         return entries
 
 
-async def _awaited(value: Awaitable[object]) -> object:
+async def _awaited(value: object) -> object:
     while inspect.isawaitable(value):
         value = await value
     return value
@@ -493,7 +506,7 @@ class WitWorld(wit_world.WitWorld):
 def _told(error: BaseException, *, is_result: bool = False) -> dict[str, object]:
     """An exception for the host: its type, text, line of the plan, and whose it is."""
     while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     line = error.lineno if isinstance(error, SyntaxError) else _plan_line_of(error)
     if line is None and isinstance(error, ToolError):
         line = error.line
@@ -561,7 +574,7 @@ _import_ahead()
 keep_zones()
 time.sleep = host.sleep
 os.getcwd = _no_folder
-asyncio.events._set_event_loop_policy(Policy())
+asyncio.events._set_event_loop_policy(Policy())  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - no stub tells of it
 warnings.simplefilter("ignore")
 gc.collect()
 gc.freeze()

@@ -109,7 +109,7 @@ async def test_nothing_starts_before_it_is_needed() -> None:
     before = children()
     async with Sandbox():
         assert children() == before
-    
+
 
 def pretending(does: str, tmp_path: Path) -> list[str]:
     """The command of a worker that is none."""
@@ -156,18 +156,18 @@ LIES = {
     "deep": "say(b'G' + b'[' * 10**6)",
     "digits": "say(b'G{\"value\":' + b'9' * 10**5 + b'}')",
     "no end of any kind": "say(b'G{\"end\":1}')",
-    "calls of another form": "say(b'G{\"calls\":[1],\"timer\":null}')",
-    "calls not made": "say(b'G{\"calls\":[[7,\"tool\",\"add\",[1,2],{},1]],\"timer\":null}')",
-    "the same call twice": "say(b'G{\"calls\":[[1,\"tool\",\"add\",[1,2],{},1]],\"timer\":null}')",
-    "a kind of call": "say(b'G{\"calls\":[[1,\"exec\",\"add\",[1,2],{},1]],\"timer\":null}')",
-    "a timer that is none": "say(b'G{\"calls\":[],\"timer\":\"soon\"}')",
-    "a timer without end": "say(b'G{\"calls\":[],\"timer\":1e999}')",
+    "calls of another form": 'say(b\'G{"calls":[1],"timer":null}\')',
+    "calls not made": 'say(b\'G{"calls":[[7,"tool","add",[1,2],{},1]],"timer":null}\')',
+    "the same call twice": 'say(b\'G{"calls":[[1,"tool","add",[1,2],{},1]],"timer":null}\')',
+    "a kind of call": 'say(b\'G{"calls":[[1,"exec","add",[1,2],{},1]],"timer":null}\')',
+    "a timer that is none": 'say(b\'G{"calls":[],"timer":"soon"}\')',
+    "a timer without end": 'say(b\'G{"calls":[],"timer":1e999}\')',
     "a timer of many digits": "say(b'G{\"calls\":[],\"timer\":' + b'9' * 999 + b'}')",
-    "a timer that is no number": "say(b'G{\"calls\":[],\"timer\":NaN}')",
-    "a busy timer": "say(b'G{\"calls\":[],\"timer\":-1}')",
-    "an error of another form": "say(b'G{\"error\":{\"type\":1}}')",
-    "an error in no line": "say(b'G{\"error\":{\"type\":\"E\",\"text\":\"\",\"line\":1e9,\"origin\":[]}}')",
-    "a memory of another form": "say(b'G{\"value\":1,\"memory\":5}')",
+    "a timer that is no number": 'say(b\'G{"calls":[],"timer":NaN}\')',
+    "a busy timer": 'say(b\'G{"calls":[],"timer":-1}\')',
+    "an error of another form": 'say(b\'G{"error":{"type":1}}\')',
+    "an error in no line": 'say(b\'G{"error":{"type":"E","text":"","line":1e9,"origin":[]}}\')',
+    "a memory of another form": 'say(b\'G{"value":1,"memory":5}\')',
 }
 """What a worker says to every frame that it gets, if a plan has taken it over."""
 

@@ -128,8 +128,15 @@ async def test_tuples_and_sets_come_back_as_lists_and_keys_as_text() -> None:
 
 @pytest.mark.parametrize(
     ("argument", "kind"),
-    [("b'x'", "bytes"), ("add(1, 2)", "was not awaited"), ("solve", "a function"),
-     ("object()", "an object"), ("int", "a type"), ("float('nan')", "nan"), ("10**5000", "digits")],
+    [
+        ("b'x'", "bytes"),
+        ("add(1, 2)", "was not awaited"),
+        ("solve", "a function"),
+        ("object()", "an object"),
+        ("int", "a type"),
+        ("float('nan')", "nan"),
+        ("10**5000", "digits"),
+    ],
 )
 async def test_an_argument_that_is_not_json_is_refused_by_name(argument: str, kind: str) -> None:
     tools = Tools()
