@@ -26,9 +26,10 @@ import warnings
 from collections.abc import Sequence
 from typing import TypedDict
 
+from modules.sandbox.walls.launcher_program import Policy
+
 from config.schema import WALL_NAMES
 from modules.sandbox.walls import launcher_program
-from modules.sandbox.walls.launcher_program import Policy
 
 ATTEMPT_SECONDS = 5.0
 """Bound on one attempt; far more than any needs."""
