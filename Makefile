@@ -7,12 +7,16 @@ BIN := .venv/bin
 READY := .venv/.ready
 DEV := .venv/.dev
 REAL := .venv/real/.ready
+COMPILED := .venv/.compiled
+COMPONENT := modules/sandbox/guest/plan.wasm
+SOURCES := hatch_build.py modules/sandbox/build_component.py $(wildcard modules/sandbox/guest/*.py) modules/sandbox/guest/plan.wit
 Q ?= Find the ASCII values of characters in INDIA and sum their exponentials
 export Q
 # Tests are compiled once, not by every worker of every run, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 
 # What a run needs. uv installs exactly what uv.lock says; without uv, pip resolves the ranges of pyproject.toml.
+# Both have hatch_build.py make the sandbox's component.
 $(READY): pyproject.toml uv.lock
 	@echo 'setting up .venv (once; about a minute)' >&2
 	@if command -v uv >/dev/null 2>&1; then \
@@ -25,8 +29,18 @@ $(READY): pyproject.toml uv.lock
 	fi
 	@touch $(READY)
 
+# The component made anew where its sources have changed or it is gone, and compiled for this machine.
+$(COMPILED): $(SOURCES) $(COMPONENT) | $(READY)
+	@$(BIN)/python modules/sandbox/build_component.py 2>/dev/null || \
+	if command -v uv >/dev/null 2>&1; then uv pip install --quiet --no-deps --reinstall-package cortex-r --editable .; \
+	else $(BIN)/python -m pip install --quiet --no-deps --editable .; fi
+	@$(BIN)/python -c 'from modules.sandbox.component import set_up; set_up()'
+	@touch $(COMPILED)
+
+$(COMPONENT):
+
 # What tests and checks need besides: pytest, pyright, ruff and the like.
-$(DEV): $(READY)
+$(DEV): $(READY) | $(COMPILED)
 	@echo 'adding what tests need to .venv (once; half a minute)' >&2
 	@if command -v uv >/dev/null 2>&1; then uv sync --quiet --locked; \
 	else $(BIN)/python -m pip install --quiet --editable . --group dev; fi
@@ -36,7 +50,7 @@ $(DEV): $(READY)
 $(REAL): tests/real/package.json tests/real/package-lock.json tests/real/requirements.txt tests/real/install.py | $(DEV)
 	@$(BIN)/python -m tests.real.install </dev/null
 
-run: $(READY)
+run: $(COMPILED)
 	@printf '%s' "$$Q" | $(BIN)/python agent.py -
 
 test: test-unit test-processes test-sandbox test-real

@@ -73,12 +73,10 @@ SEARCHED_CHARACTERS = 64 * 1024
 _EMPTY_WORDS = frozenset({"None", "nan", "[]", "{}", "()", "[None]"})
 """Texts of values that hold nothing: a plan that returns one of them has found no answer."""
 
-_SHOWN_OBJECT = re.compile(
-    r"<(?:coroutine object \w+|gather\(\d+\)|(?:\w+ object|function '\w+') at 0x[0-9a-f]+)>"
-)
-"""An object in the interpreter's own words: of use to nobody who reads an answer."""
+_SHOWN_OBJECT = re.compile(r"<[\w.'<> ]{1,200}? at 0x[0-9a-f]+>|<tool [\w.]+>")
+"""An object as Python shows it: of use to nobody who reads an answer."""
 
-_OBJECT_BEGINS = lazy_pattern(r"<(?:coroutine object|gather\(|function '|\w{1,100} object at)")
+_OBJECT_BEGINS = lazy_pattern(r"<[\w.' ]{1,100} at 0x|<tool ")
 """The same, as far as text must hold it that means to speak of such things."""
 
 
@@ -251,7 +249,7 @@ def _is_told_by_tool(text: str, ran: SandboxResult) -> bool:
 
 
 def _no_text(shown: str) -> str:
-    if shown.startswith(("<coroutine", "<gather")):  # its name is ours, and tells nothing
+    if shown.startswith("<coroutine"):  # its name is ours, and tells nothing
         return "the answer holds a call that was never awaited; write await before it"
     kept = shorten(shown, MAX_SHOWN_VALUE_CHARACTERS)
     return (

@@ -413,6 +413,7 @@ class Conversation:
 
     async def _prepare(self, asked: _Asked) -> "_Prepared":
         """What a run works with: the session as it is on the disk, and the tools."""
+        self.sandbox.warm()
         request, texts, by_hand = asked.request, asked.texts, asked.by_hand
         graph, brought = asked.graph, asked.brought
         memory = self.session.memory

@@ -6,13 +6,13 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import fields
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Final
 
 from config.schema import AgentProfile, WallName
 from config.server_list import ServerList
 from core.dispatch.start_failures import StartFailures
-from core.errors import CallRefused, ExitCode
+from core.errors import CallRefused, ExitCode, SandboxUnavailable
 from core.tools.catalog import ToolCatalog
 from core.tools.content import ToolResult
 from core.tools.spec import ToolSpec
@@ -31,12 +31,14 @@ from modules.cli.doctor_findings import Check, State, check_document, checks_tex
 from modules.cli.parser import command_parser, read_words
 from modules.cli.surroundings import Options, Surroundings
 from modules.sandbox import Sandbox, SandboxLimits, limits_of
+from modules.sandbox.component import COMPILING, compiled, find_compiled
 from modules.sandbox.walls.launcher import ADVICE, Wall, examine_walls
 
 _HELP: Final = """\
 Say what works here and what doesn't: the sandbox and the walls around it, where files are kept,
 the profile, the model that would answer, your documents, the configured servers. Starts no server,
-writes no file, and shows whether keys are set, never what they are.
+writes no file but the sandbox's machine code where there is none yet, as the first plan would, and
+shows whether keys are set, never what they are.
 
 A wall that is missing is a finding; it counts as broken where sandbox.require in the profile
 names it. With --json it is one object: ok, exit_code, version, python, platform and checks (area,
@@ -56,7 +58,7 @@ TRIAL_SECONDS: Final = 20.0
 """Bound on starting the sandbox and running two plans; 0.1 s is usual."""
 
 _TRIAL_PLAN: Final = "async def solve():\n    return 1\n"
-_INTERPRETER: Final = "pydantic-monty"
+_RUNTIME: Final = "wasmtime"
 
 Examine = Callable[[SandboxLimits], Sequence[Wall]]
 
@@ -138,15 +140,14 @@ def sandbox_checks(
 ) -> Iterator[Check]:
     """The first wall, tried out with a plan under these limits, and the parts of the second.
 
-    `examine` tells of the second. Blocks for some 100 ms, and needs a thread without a running
-    event loop.
+    `examine` tells of the second. Where no plan can run at all, it is told why, and no more.
+    Blocks for some 100 ms, and needs a thread without a running event loop.
     """
-    yield asyncio.run(_interpreter(limits))
-    try:
-        walls = examine(limits)
-    except ImportError as error:  # an installation without its interpreter
-        yield Check("sandbox", "second wall", "missing", f"can't be looked at: {error}")
+    yield (component := _component())
+    if component.state == "broken":
         return
+    yield asyncio.run(_interpreter(limits))
+    walls = examine(limits)
     # One reason for all, such as a system that has no such wall, is no part's own to mend.
     is_shared = len({(wall.stands, wall.detail) for wall in walls}) == 1
     for wall in walls:
@@ -159,12 +160,22 @@ def limits_check(limits: SandboxLimits) -> Check:
     return Check("sandbox", "limits", "ok", told)
 
 
-async def _interpreter(limits: SandboxLimits) -> Check:
+def _component() -> Check:
+    """What plans run in: CPython as a component, and its machine code for this processor."""
+    remarks: list[str] = []
     try:
-        name = f"{_INTERPRETER} {version(_INTERPRETER)}"
-    except PackageNotFoundError:
-        advice = f"install {_INTERPRETER}, as the project's dependencies say"
-        return Check("sandbox", "interpreter", "broken", f"{_INTERPRETER} is missing", advice)
+        was_there = find_compiled() is not None
+        file = compiled(tell=remarks.append)
+    except SandboxUnavailable as error:
+        return Check("sandbox", "component", "broken", str(error))
+    name = f"CPython for {_RUNTIME} {version(_RUNTIME)}"
+    if (elsewhere := [remark for remark in remarks if remark != COMPILING]) and not was_there:
+        return Check("sandbox", "component", "note", f"{name}; {elsewhere[0]}")
+    made = "" if was_there else " just now"
+    return Check("sandbox", "component", "ok", f"{name}, compiled{made}: {file}")
+
+
+async def _interpreter(limits: SandboxLimits) -> Check:
     try:
         async with asyncio.timeout(TRIAL_SECONDS), Sandbox(limits) as sandbox:
             first_ms, failure = await _timed(sandbox)
@@ -172,14 +183,16 @@ async def _interpreter(limits: SandboxLimits) -> Check:
     except TimeoutError:
         failure = PlanFailure("crash", f"no plan ran within {TRIAL_SECONDS:g} s")
         first_ms = next_ms = 0.0
+    except SandboxUnavailable as error:
+        return Check("sandbox", "interpreter", "broken", str(error))
     if failure is not None:
         advice = (
             "raise that limit under sandbox in the profile"
             if failure.kind == "limit"
-            else f"no plan can run; reinstall {_INTERPRETER}"
+            else f"no plan can run; reinstall {_RUNTIME}"
         )
-        return Check("sandbox", "interpreter", "broken", f"{name}: {failure}", advice)
-    told = f"{name}, a plan runs: the first took {first_ms:.0f} ms, the next {next_ms:.1f} ms"
+        return Check("sandbox", "interpreter", "broken", str(failure), advice)
+    told = f"a plan runs: the first took {first_ms:.0f} ms, the next {next_ms:.1f} ms"
     return Check("sandbox", "interpreter", "ok", told)
 
 

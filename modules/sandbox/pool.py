@@ -9,7 +9,7 @@ spins is ended by its worker's clock, or by killing the worker.
 import asyncio
 import copy
 from collections.abc import Collection, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict
 from types import MappingProxyType, TracebackType
 from typing import Self
@@ -59,6 +59,7 @@ class Workers:
         self._command: list[str] = []
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
+        self._warming: asyncio.Task[None] | None = None
 
     async def take(self) -> Worker:
         """A worker that serves nobody.
@@ -66,6 +67,8 @@ class Workers:
         Raises:
             SandboxUnavailable: none can be started.
         """
+        if self._warming is not None and not self._idle:
+            await asyncio.wait({self._warming})
         while self._idle:
             worker = self._idle.pop()
             if worker.is_alive:
@@ -84,17 +87,24 @@ class Workers:
         self._all.discard(worker)
         await asyncio.shield(worker.end())
 
-    async def warm(self) -> None:
-        """Have one ready before it is needed; where that fails, the first plan will say so."""
-        if not self._all:
-            worker = await self._started()
-            self._idle.append(worker)
+    def warm(self) -> None:
+        """Begin to start one before it is needed; where that fails, the first plan will say so."""
+        if not self._all and self._warming is None:
+            self._warming = asyncio.create_task(self._warmed())
 
     async def end(self) -> None:
         """End all of them."""
+        if self._warming is not None:
+            self._warming.cancel()
+            await asyncio.wait({self._warming})
+            self._warming = None
         workers, self._all = self._all, set()
         self._idle.clear()
         await asyncio.gather(*(worker.end() for worker in workers))
+
+    async def _warmed(self) -> None:
+        with suppress(SandboxUnavailable):
+            self._idle.append(await self._started())
 
     async def _started(self) -> Worker:
         if not self._command:
@@ -164,9 +174,9 @@ class Sandbox:
         """End the workers; plans must have ended or been cancelled before."""
         await self._workers.end()
 
-    async def warm(self) -> None:
-        """Start a worker before the first plan is there."""
-        await self._workers.warm()
+    def warm(self) -> None:
+        """Begin to start a worker, before the first plan is there."""
+        self._workers.warm()
 
     async def use(self, limits: SandboxLimits, require: Collection[WallName] = ()) -> None:
         """Hold plans to other bounds from now on; no plan may be running.

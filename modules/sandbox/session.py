@@ -21,7 +21,7 @@ from core.turn import PlanFailure
 from core.values import Json, JsonObject
 from modules.sandbox.failures import PlanError, failure_of, limit_failure, trap_failure
 from modules.sandbox.host_functions import HostFunctions
-from modules.sandbox.language import ENTRY_POINT
+from modules.sandbox.language import ENTRY_POINT, SEARCH
 from modules.sandbox.limits import (
     MAX_TOOL_ERROR_CHARACTERS,
     CallOutcome,
@@ -227,13 +227,15 @@ class PlanSession:
             message = "the plan waits for what can't happen: no call and no timer is open"
             self._is_halted = True
             return Finished(failure=PlanFailure("error", message))
-        wait = None if timer is None else max(timer, SHORTEST_TIMER_SECONDS)
+        wait = None
+        if timer is not None:  # what is no number is the shortest
+            wait = min(max(SHORTEST_TIMER_SECONDS, timer), self._limits.wall_seconds)
         return Waiting(tuple(requested), frozenset(self._open), wait, settled)
 
     def _admitted(self, call: "_Call") -> RequestedCall | CallOutcome:
         """A call as it is to be sent, or its outcome where nothing is."""
         try:
-            if call.kind == "search":
+            if call.kind == "search" or (call.name == SEARCH and not self._tools.has_name(SEARCH)):
                 return CallOutcome(self._host.search(call.args, call.kwargs))
             tool, arguments = self._host.admit(call.kind, call.name, call.args, call.kwargs)
             return RequestedCall(call.id_, tool, self._own.object(arguments), call.kind == "raw")

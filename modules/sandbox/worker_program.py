@@ -14,7 +14,7 @@ plan and drops the one before, `R` goes on with it. To the host: `P` tells what 
 the guest says where it halts, `T` why it was ended. The texts of `S`, `R` and `G` are JSON, which
 passes through here unread.
 
-An instance can import four things: clocks, random numbers, `printed` and `pause`. It is told that
+An instance can import four things: clocks, random numbers, `printed` and `wait`. It is told that
 there are no arguments, environment and folders. Whatever else CPython's component imports (files,
 sockets, streams, polling, leaving the process) ends the plan that calls it.
 """
@@ -27,6 +27,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 sys.path[1:1] = [sys.argv[1], os.path.join(os.path.dirname(__file__), "walls")]  # noqa: PTH118, PTH120 - pathlib takes 3 ms
 
@@ -66,11 +67,19 @@ class PrintedTooMuch(Exception):
     """Ends a plan where it prints more than it may."""
 
 
+class TooLarge(Exception):
+    """Ends a plan that says more than the host reads."""
+
+
+class Dropped(Exception):
+    """Ends a plan that is not gone on with."""
+
+
 class Clock(threading.Thread):
     """Ends what an engine runs when its time is up.
 
     Attributes:
-        has_struck: Whether it did so since it was wound up.
+        has_struck: Whether it has ended what runs.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -84,14 +93,15 @@ class Clock(threading.Thread):
     def wind(self, seconds: float) -> None:
         """Strike in so many seconds."""
         with self._changed:
-            self._strikes_at, self.has_struck = time.monotonic() + seconds, False
+            self._strikes_at = time.monotonic() + seconds
             self._changed.notify()
 
-    def stop(self) -> None:
-        """Strike no more."""
+    def stop(self) -> float:
+        """Strike no more; how many seconds were left."""
         with self._changed:
-            self._strikes_at = None
+            strikes_at, self._strikes_at = self._strikes_at, None
             self._changed.notify()
+        return 0.0 if strikes_at is None else max(0.0, strikes_at - time.monotonic())
 
     def run(self) -> None:
         """Wait for ever."""
@@ -114,18 +124,18 @@ class Worker:
         self._policy = policy
         self._engine = engine()
         self._component = Component.deserialize_file(self._engine, compiled)
-        self._linker = linker(self._engine, self._component, self._printed, self._pause)
+        self._linker = linker(self._engine, self._component, self._printed, self._wait)
         self._clock = Clock(self._engine)
         self._printed_left = 0
         self._seconds_left = 0.0
-        self._ends_at = 0.0
         self._store: Store | None = None
-        self._functions: Mapping[str, Func] = {}
+        self._function: Func | None = None
+        self._unread: bytes | None = None
 
     def warm_up(self) -> None:
         """Run a plan, so that everything is loaded before the wall stands."""
         self.prepare()
-        self._run("start", WARM_UP)
+        self._run(WARM_UP)
         self.prepare()
 
     def start_clock(self) -> None:
@@ -134,66 +144,64 @@ class Worker:
 
     def serve(self) -> None:
         """Answer until the host has gone."""
-        while (frame := _read()) is not None:
-            letter, text = frame[:1], frame[1:].decode()
-            if letter == b"S":
-                if self._store is None or not self._is_new:
-                    self.prepare()
-                answer = self._run("start", text)
-            else:
-                answer = self._run("resume", text)
-            _write(answer)
-            if not answer.startswith(f"G{NOT_ENDED}"):
+        while (frame := self._next_frame()) is not None:
+            if frame[:1] == b"S":
+                with suppress(Dropped):
+                    _write(self._run(frame[1:].decode()))
                 self.prepare()
+            else:
+                _write("Tthere is no plan to go on with")
 
     def prepare(self) -> None:
         """Make an instance, and have it touch the memory that any plan will."""
-        self._drop()  # first, so that there are never two
+        if self._store is not None:  # first, so that there are never two
+            self._store.close()  # left to Python, its memory would stay until a collection
         store = self._store = Store(self._engine)
         store.set_limits(memory_size=self._policy.plan_bytes)
-        self._is_new = True
-        self._seconds_left, self._printed_left = (
-            self._policy.plan_seconds,
-            self._policy.printed_bytes,
-        )
         store.set_epoch_deadline(1)
-        instance = self._linker.instantiate(store, self._component)
-        found = {name: instance.get_func(store, name) for name in ("start", "resume")}
-        self._functions = {name: function for name, function in found.items() if function}
-        self._functions["resume"](store, "[]")
+        self._seconds_left = self._policy.plan_seconds
+        self._printed_left = self._policy.printed_bytes
+        self._function = self._linker.instantiate(store, self._component).get_func(store, "run")
+        if self._function is not None:
+            self._function(store, "")
 
-    def _drop(self) -> None:
-        """Give the instance's memory back; left to Python, it would stay until a collection."""
-        if self._store is not None:
-            self._store.close()
-        self._store, self._functions = None, {}
-
-    def _run(self, name: str, text: str) -> str:
-        """What the guest says, or why it was ended."""
-        store, self._is_new = self._store, False
-        if store is None:
-            return "Tthere is no plan to go on with"
-        began = time.monotonic()
-        self._ends_at = began + self._seconds_left
+    def _run(self, request: str) -> str:
+        """What the guest says at its end, or why it was ended; raises Dropped."""
+        store, run = self._store, self._function
+        if store is None or run is None:
+            return "Tthe component has no function to run"
         store.set_epoch_deadline(1)
+        self._clock.has_struck = False
         self._clock.wind(self._seconds_left)
         try:
-            said: object = self._functions[name](store, text)
-            text = f"{said}"
-            if len(text) <= ANSWER_CHARACTERS_MAX:
-                return f"G{text}"
-            reason = "large"
+            said: object = run(store, request)
+            return f"G{_bounded(f'{said}')}"
         except PrintedTooMuch:
-            reason = "printed"
+            return "Tprinted"
+        except (MemoryError, TooLarge):  # a text of the guest that is too large to be copied
+            return "Tlarge"
         except WasmtimeError as error:
-            reason = "time" if self._clock.has_struck else str(error)
-        except MemoryError:  # a text of the guest that is too large to be copied
-            reason = "large"
+            return f"T{'time' if self._clock.has_struck else error}"
         finally:
             self._clock.stop()
-            self._seconds_left = max(0.0, self._seconds_left - (time.monotonic() - began))
-        self._drop()
-        return f"T{reason}"
+
+    def _wait(self, store: object, halted: str) -> str:
+        """What the host says to a plan that can't go on; that takes none of the plan's own time."""
+        left = self._clock.stop()
+        _write(f"G{_bounded(halted)}")
+        if not halted.startswith(NOT_ENDED):
+            raise Dropped
+        frame = self._next_frame()
+        if frame is None or frame[:1] != b"R":
+            self._unread = frame
+            raise Dropped
+        self._clock.wind(left)
+        return frame[1:].decode()
+
+    def _next_frame(self) -> bytes | None:
+        """What the host says next; None when it has gone."""
+        frame, self._unread = self._unread or _read(), None
+        return frame
 
     def _printed(self, store: object, text: str) -> None:
         encoded = text.encode()
@@ -203,10 +211,11 @@ class Worker:
         if self._printed_left < 0:
             raise PrintedTooMuch
 
-    def _pause(self, store: object, seconds: float) -> None:
-        # Written so that what is no number is none too.
-        left = max(0.0, self._ends_at - time.monotonic())
-        time.sleep(min(seconds, left) if seconds > 0 else 0)
+
+def _bounded(text: str) -> str:
+    if len(text) > ANSWER_CHARACTERS_MAX:
+        raise TooLarge
+    return text
 
 
 def engine() -> Engine:
@@ -221,7 +230,7 @@ def linker(
     engine: Engine,
     component: Component,
     printed: Callable[[object, str], None],
-    pause: Callable[[object, float], None],
+    wait: Callable[[object, str], str],
 ) -> Linker:
     """What an instance gets for its imports: this, and traps."""
     bound = Linker(engine)
@@ -229,7 +238,7 @@ def linker(
     bound.define_unknown_imports_as_traps(component)
     with bound.root() as root:
         root.add_func("printed", printed)
-        root.add_func("pause", pause)
+        root.add_func("wait", wait)
         for name, functions in WASI.items():
             with root.add_instance(f"wasi:{name}@0.2.9") as instance:
                 for function, answer in functions.items():

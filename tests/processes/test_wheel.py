@@ -1,5 +1,6 @@
 """The built wheel, installed outside the checkout, does the main job."""
 
+import json
 import os
 import re
 import shutil
@@ -12,7 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from core.base.files import make_private_folder
+from modules.sandbox.component import compiled
 from tests.command_line import INDIA, ROOT, environment
+
+COMPONENT = Path("modules", "sandbox", "guest", "plan.wasm")
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +36,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = next((folder / "env").rglob("site-packages"))
     subprocess.run([sys.executable, "-m", "zipfile", "-e", wheel, site], check=True, timeout=60)
     _lend_bytecode(site)
+    assert (site / COMPONENT).read_bytes() == (ROOT / COMPONENT).read_bytes(), "it was made anew"
     # A .pth line adds our dependencies; the checkout, an editable install, is not among them.
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     return folder / "env"
@@ -48,14 +54,21 @@ def _lend_bytecode(site: Path) -> None:
             shutil.copyfile(compiled, lent)
 
 
+def lend_machine_code(home: Path) -> None:
+    """Have the sandbox's machine code as a first plan would leave it: seven seconds' work."""
+    code = compiled()
+    make_private_folder(home / "cache" / "sandbox")
+    shutil.copy2(code, home / "cache" / "sandbox" / code.name)
+
+
 def run(
     installed: Path, home: Path, *arguments: str, program: str = "import agent; agent.main()"
 ) -> "subprocess.CompletedProcess[str]":
+    lend_machine_code(home)
     return subprocess.run(
         [installed / "bin" / "python", "-c", program, *arguments],
         cwd=home,
-        # The sandbox's program is one of the lent dependencies; it is looked for on the PATH.
-        env=environment(home, PATH=f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"),
+        env=environment(home),
         capture_output=True,
         text=True,
         timeout=60,
@@ -109,3 +122,20 @@ def test_the_wheel_ships_prompts_and_configuration_but_no_tests(installed: Path)
     assert (site / "config" / "profiles.yaml").is_file()
     metadata = next(site.glob("cortex_r-*.dist-info")) / "entry_points.txt"
     assert "cortex-r = agent:main" in metadata.read_text(encoding="utf-8")
+
+
+def test_an_installation_whose_component_is_gone_says_so_and_runs_no_plan(
+    installed: Path, tmp_path: Path
+) -> None:
+    component = next(installed.rglob("site-packages")) / COMPONENT
+    aside = component.replace(component.with_name("aside"))
+    try:
+        doctor = run(installed, tmp_path, "doctor", "--json")
+        request = run(installed, tmp_path, INDIA)
+    finally:
+        aside.replace(component)
+    (found,) = (c for c in json.loads(doctor.stdout)["checks"] if c["name"] == "component")
+    assert (doctor.returncode, found["state"]) == (1, "broken")
+    assert f"missing or damaged: {component}. Install Cortex-R again" in found["detail"]
+    assert (request.returncode, request.stdout) == (1, "")
+    assert "missing or damaged" in request.stderr

@@ -40,6 +40,7 @@ _ADVICE: Final = MappingProxyType(
     {
         "'coroutine' object": "a call was not awaited: write await before it, in an async def",
         "awaitable is required": "give asyncio.gather() the calls, as *calls, without await",
+        "cannot use 'list' as a dict key": "a call that takes several takes a list as *list",
         "the JSON object must be str": "it is no text but the value itself: leave json.loads out",
     }
 )

@@ -32,17 +32,25 @@ _VALUE_BUILTINS = SCALAR_BUILTINS | CONTAINER_BUILTINS
 def missing_awaits(plan: ParsedPlan) -> Iterator[Repair]:
     """Calls without `await` whose value, not the call itself, is what their place wants.
 
-    A `def solve` that awaits, or is about to, becomes async.
+    A `def solve` that awaits, or is about to, becomes async. `asyncio.run(…)`, which has no loop to
+    itself there, becomes an `await` too.
     """
     names, solve, uses = plan.names, _sync_solve(plan), _Uses(plan.names)
     awaits = any(isinstance(n, ast.Await) and names.scope_of(n) is solve for n in names.nodes)
     for node in names.nodes:
-        if isinstance(node, ast.Call) and uses.is_awaitable(node) and uses.wants_value(node):
-            scope = names.scope_of(node)
-            if isinstance(scope, ast.AsyncFunctionDef) or (solve is not None and scope is solve):
-                awaits = awaits or scope is solve
-                words = f"added await to {_spelled(node, names)}"
-                yield Repair(node, words, plan.text.around(node, "(await ", ")"))
+        if not isinstance(node, ast.Call):
+            continue
+        scope = names.scope_of(node)
+        if not (isinstance(scope, ast.AsyncFunctionDef) or (solve is not None and scope is solve)):
+            continue
+        if _is_run(node, names):
+            awaits = awaits or scope is solve
+            edits = (*plan.text.around(node, "(", ")"), *plan.text.instead(node.func, "await "))
+            yield Repair(node, "wrote asyncio.run() as await", edits)
+        elif uses.is_awaitable(node) and uses.wants_value(node):
+            awaits = awaits or scope is solve
+            words = f"added await to {_spelled(node, names)}"
+            yield Repair(node, words, plan.text.around(node, "(await ", ")"))
     if solve is not None and awaits:
         yield Repair(solve, f"made {ENTRY_POINT}() async", plan.text.around(solve, "async "))
 
@@ -124,6 +132,17 @@ class _Uses:
                 return True
             case _:
                 return False
+
+
+def _is_run(call: ast.Call, names: PlanNames) -> bool:
+    """Whether it is `asyncio.run(…)` of something."""
+    match call:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="asyncio"), attr="run"), args=[_], keywords=[]
+        ):
+            return names.is_module("asyncio")
+        case _:
+            return False
 
 
 def _awaits_what_is_kept(node: ast.AST) -> bool:

@@ -5,30 +5,34 @@ plan gets an instance of its own. Nothing here is a wall: what a plan does to th
 to itself, and the host checks every message (`modules.sandbox.session`).
 
 Where a plan can't go on, all calls that it has made go out at once, with the time to the nearest
-timer. So `gather`, tasks, timeouts and queues are asyncio's own.
+timer, and the host waits. So `gather`, tasks, timeouts and queues are asyncio's own.
 """
 
 import ast
 import asyncio
 import contextlib
 import dataclasses
+import datetime
 import decimal
 import enum
+import errno
 import gc
 import importlib
 import inspect
 import io
 import json
+import os
 import pkgutil
 import random
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from types import CodeType, ModuleType
 
 import wit_world
-from local_time import be_in_zone
+from local_time import be_in_zone, keep_zones
 
 PLAN = "<plan>"
 """The file name of a plan's code."""
@@ -47,12 +51,26 @@ UNUSED = frozenset(
 OWN_DEPTH = 60
 """Calls within calls that asyncio and this program need themselves."""
 
+MOST_QUOTED = 100
+"""Characters of a name that an error quotes."""
+
+POLLS = 1000
+"""Turns of a busy event loop after which calls are seen to."""
+
 NAMES_MAX = 1000
 """Names of the working memory that are told; the host keeps fewer."""
 
 
 class ToolError(RuntimeError):
-    """A call of a tool gave no result; the text says why. A plan knows it as RuntimeError."""
+    """A call of a tool gave no result; the text says why. A plan knows it as RuntimeError.
+
+    Attributes:
+        line: The plan's line with the call.
+    """
+
+    def __init__(self, text: str, line: int) -> None:
+        super().__init__(text)
+        self.line = line
 
 
 ToolError.__name__ = ToolError.__qualname__ = "RuntimeError"
@@ -66,24 +84,14 @@ class NoEntryPoint(Exception):
     """The plan defines no `solve`."""
 
 
-class Loop(asyncio.BaseEventLoop):
-    """An event loop that never waits: where nothing is ready it stops, to be run again later.
-
-    It is its own selector, which asyncio asks when it would wait.
-
-    Attributes:
-        calls: The calls since the last halt, each as JSON.
-        timer: Seconds to the nearest timer at the last halt; None without one.
-    """
+class Host:
+    """The way to the host: calls go out together where the plan can't go on, outcomes come back."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._selector = self
-        self.calls: list[str] = []
-        self.timer: float | None = None
         self._made = 0
-        self._open: dict[int, asyncio.Future[object]] = {}
-        self.set_exception_handler(lambda loop, context: None)
+        self._calls: list[str] = []
+        self._open: dict[int, tuple[asyncio.Future[object], int]] = {}
+        self._polled = 0
 
     def make_call(
         self, kind: str, name: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
@@ -93,33 +101,58 @@ class Loop(asyncio.BaseEventLoop):
         Raises:
             ToolError: an argument can't be given, or they are too large.
         """
-        written = [_argument(name, str(place), value) for place, value in enumerate(args, 1)]
-        named = [f"{_json(key)}:{_argument(name, key, kwargs[key])}" for key in kwargs]
-        size = sum(map(len, written)) + sum(map(len, named))
-        if size > plan.argument_characters:  # the host counts anew, in bytes
-            raise ToolError(f"{name}() can't be called with {size:,} characters of arguments")
+        written = _arguments(name, args, kwargs, line)
         self._made += 1
-        future = self._open[self._made] = self.create_future()
-        given = f"[{','.join(written)}],{{{','.join(named)}}}"
-        self.calls.append(f"[{self._made},{_json(kind)},{_json(name)},{given},{line}]")
+        future = asyncio.get_running_loop().create_future()
+        self._open[self._made] = future, line
+        self._calls.append(f"[{self._made},{_json(kind)},{_json(name)},{written},{line}]")
         return future
 
-    def settle(self, outcomes: Iterable[tuple[int, object, str | None]]) -> None:
-        """Give calls their results, or errors."""
-        for number, value, error in outcomes:
-            future = self._open.pop(number)
+    def wait(self, seconds: float | None) -> None:
+        """Send the calls and wait for outcomes, at most so long; None is for ever."""
+        calls, self._calls, self._polled = self._calls, [], 0
+        output.flush()
+        message = f'{{"calls":[{",".join(calls)}],"timer":{_json(seconds)}}}'
+        while (told := json.loads(wit_world.wait(message))) is None:  # the host ends the plan
+            message = f'{{"memory":{_json(plan.left())}}}'
+        for number, value, error in told:
+            future, line = self._open.pop(number)
             if future.done():  # the plan has given it up
                 continue
             if error is None:
                 future.set_result(value)
             else:
-                future.set_exception(ToolError(error))
+                future.set_exception(ToolError(error, line))
+
+    def poll(self) -> None:
+        """See to the calls now and then, for a plan that keeps looking whether they have ended."""
+        self._polled += 1
+        if self._polled > POLLS and self._open:
+            self.wait(0)
+
+    def sleep(self, seconds: float, /) -> None:
+        """`time.sleep`."""
+        if not seconds >= 0:
+            raise ValueError("sleep length must be non-negative")
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            self.wait(left)
+
+
+class Loop(asyncio.BaseEventLoop):
+    """An event loop that has the host wait for it, which it takes for its files."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._selector = self
+        self.set_exception_handler(lambda loop, context: None)
 
     def select(self, timeout: float | None) -> list[object]:
-        """What has happened to files: nothing; asked to wait, the loop stops."""
-        if timeout != 0:
-            self.timer = timeout
-            self.stop()
+        """What has happened to files: nothing."""
+        if timeout == 0:
+            host.poll()
+        else:
+            host.wait(timeout)
         return []
 
     def _process_events(self, event_list: list[object]) -> None:
@@ -138,6 +171,12 @@ class Loop(asyncio.BaseEventLoop):
         except Exception as error:  # noqa: BLE001 - it is the caller's, as from a thread
             future.set_exception(error)
         return future
+
+
+class Policy(asyncio.events._BaseDefaultEventLoopPolicy):
+    """Gives our loop to whoever wants one, as `asyncio.run` does."""
+
+    _loop_factory = Loop
 
 
 class Door:
@@ -207,7 +246,7 @@ def search_tools(*args: object, **kwargs: object) -> Awaitable[object]:
 async def _called(
     kind: str, name: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
 ) -> object:
-    return await loop.make_call(kind, name, args, kwargs, line)
+    return await host.make_call(kind, name, args, kwargs, line)
 
 
 def _plan_line() -> int:
@@ -266,7 +305,9 @@ def plain(value: object) -> object:
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, Result) and value.structured_content is not None:
         return value.structured_content
-    if kind.__str__ is not object.__str__ and not isinstance(value, type):
+    if isinstance(value, complex) or (
+        kind.__str__ is not object.__str__ and not isinstance(value, type)
+    ):
         return str(value)  # dates, decimals, errors: what says in words what it is
     if isinstance(value, Iterable) and not isinstance(value, type):
         return [*value]
@@ -276,7 +317,9 @@ def plain(value: object) -> object:
 
 
 def _as_argument(value: object) -> object:
-    """As `plain`; a decimal is a number to a tool, and a text to a reader."""
+    """As `plain`; to a tool a decimal is a number, and a moment has its form in JSON Schema."""
+    if isinstance(value, datetime.datetime):
+        return value.isoformat()
     if isinstance(value, decimal.Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     return plain(value)
@@ -289,26 +332,42 @@ def _order(item: object) -> tuple[str, float, str]:
     return (type(item).__name__, 0, str(item))
 
 
-def _argument(tool: str, name: str, value: object) -> str:
-    try:
-        return _json(value, _as_argument)
-    except TypeError as error:
-        given = f"{tool.rpartition('.')[2]}() argument '{name}' is {error}"
-        raise ToolError(f"{given}; give text, numbers, booleans, lists, dicts or None") from None
+def _arguments(
+    tool: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
+) -> str:
+    """The arguments of a call as JSON: a list and an object."""
+    written: list[list[str]] = [[], []]
+    room = plan.argument_characters
+    short = tool.rpartition(".")[2]
+    for is_named, (name, value) in [
+        *((False, (str(place), value)) for place, value in enumerate(args, 1)),
+        *((True, item) for item in kwargs.items()),
+    ]:
+        try:
+            text = _json(value, _as_argument)
+        except TypeError as error:
+            forms = "give text, numbers, booleans, lists, dicts or None"
+            raise ToolError(f"{short}() argument '{name}' is {error}; {forms}", line) from None
+        written[is_named].append(f"{_json(name)}:{text}" if is_named else text)
+        room -= len(written[is_named][-1])
+        if room < 0:  # the host counts anew, in bytes
+            most = f"{plan.argument_characters:,} bytes of JSON"
+            told = f"{short}() argument '{name[:MOST_QUOTED]}' can't be sent: it is larger than {most}"
+            raise ToolError(told, line)
+    return f"[{','.join(written[0])}],{{{','.join(written[1])}}}"
 
 
 class Plan:
     """The plan of this instance."""
 
     def __init__(self) -> None:
-        self._main: asyncio.Task[object] | None = None
         self._names = ModuleType(MODULE).__dict__
         self._memory: dict[str, object] | None = None
         self._result_characters = 0
         self.argument_characters = 0
 
-    def start(self, request: str) -> str:
-        """Begin a plan, and run it to where it halts.
+    def run(self, request: str) -> str:
+        """Run a plan, and tell how it ended.
 
         `request` has `source`, the `names` that lead to tools, `texts` by name, `zone_seconds`
         ahead of UTC, `recursion_depth`, the bounds `result_bytes` and `argument_bytes`, and `memory`
@@ -316,7 +375,7 @@ class Plan:
         """
         given = json.loads(request)
         random.seed()  # else each instance has the numbers of the one that was built
-        sys.stdout = sys.stderr = Output()
+        sys.stdout = sys.stderr = output
         sys.stdin = io.StringIO()
         sys.setrecursionlimit(given["recursion_depth"] + OWN_DEPTH)
         if given["zone_seconds"]:
@@ -331,53 +390,37 @@ class Plan:
         if "memory" in given:
             self._memory = self._names["memory"] = given["memory"]
         try:
-            code = compile(given["source"], PLAN, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            return _json({"error": _told(error)})
-        self._main = loop.create_task(self._solve(code))
-        self._main.add_done_callback(lambda task: loop.stop())
-        return self._run()
+            value = self._value(given["source"])
+        except BaseException as error:  # noqa: BLE001 - whatever ended the plan
+            ended = f'"error":{_json(_told(error))}'
+        else:
+            ended = self._written(value)
+        output.flush()
+        return f'{{{ended},"memory":{_json(self.left())}}}'
 
-    def resume(self, outcomes: str) -> str:
-        """Give a plan the outcomes of calls, and run it to where it halts; null has it halt for good."""
-        given = json.loads(outcomes)
-        if given is None:
-            return f'{{"memory":{_json(self._left())}}}'
-        loop.settle(given)
-        return self._run()
+    def _value(self, source: str) -> object:
+        """What `solve` gives. Code that awaits nothing runs outside of a loop, and may run one."""
+        code = compile(source, PLAN, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        with asyncio.Runner() as runner:
+            asyncio.set_event_loop(runner.get_loop())
+            around = eval(code, self._names)
+            if inspect.iscoroutine(around):
+                runner.run(around)
+            if not callable(solve := self._names.get(ENTRY_POINT)):
+                raise NoEntryPoint
+            value = solve()
+            return runner.run(_awaited(value)) if inspect.isawaitable(value) else value
 
-    async def _solve(self, code: CodeType) -> object:
-        around = eval(code, self._names)
-        if inspect.iscoroutine(around):
-            await around
-        if not callable(solve := self._names.get(ENTRY_POINT)):
-            raise NoEntryPoint
-        value = solve()
-        while inspect.isawaitable(value):  # again for what a plain `solve` has from asyncio.run
-            value = await value
-        return value
-
-    def _run(self) -> str:
-        with contextlib.suppress(SystemExit, KeyboardInterrupt):  # they end the plan, not the loop
-            loop.run_forever()
-        sys.stdout.flush()
-        if self._main is None or not self._main.done():
-            calls, loop.calls = loop.calls, []
-            return f'{{"calls":[{",".join(calls)}],"timer":{_json(loop.timer)}}}'
+    def _written(self, value: object) -> str:
         try:
-            written = _json(self._main.result(), plain)
+            written = _json(value, plain)
             if len(written) > self._result_characters:
                 raise TooLargeError(f"it is larger than {self._result_characters:,} bytes of JSON")
-            ended = f'"value":{written}'
-        except BaseException as error:  # noqa: BLE001 - whatever ended the plan
-            ended = f'"error":{_json(_told(error, is_result=self._is_result(error)))}'
-        return f'{{{ended},"memory":{_json(self._left())}}}'
+        except BaseException as error:  # noqa: BLE001 - a plan's object may raise anything
+            return f'"error":{_json(_told(error, is_result=True))}'
+        return f'"value":{written}'
 
-    def _is_result(self, error: BaseException) -> bool:
-        """Whether the plan itself came to its end, and its result can't be written as JSON."""
-        return self._main is not None and error is not self._main.exception()
-
-    def _left(self) -> list[object] | None:
+    def left(self) -> list[object] | None:
         """What the plan leaves in its memory: whether that is ours, and each value or its fault."""
         if self._memory is None:
             return None
@@ -393,32 +436,38 @@ class Plan:
         return entries
 
 
-loop = Loop()
+async def _awaited(value: Awaitable[object]) -> object:
+    while inspect.isawaitable(value):
+        value = await value
+    return value
+
+
+host = Host()
+output = Output()
 plan = Plan()
 
 
 class WitWorld(wit_world.WitWorld):
-    """The two ways in; an object of its own for each call."""
+    """The way in."""
 
-    def start(self, request: str) -> str:
-        """See `Plan.start`."""
-        return plan.start(request)
-
-    def resume(self, outcomes: str) -> str:
-        """See `Plan.resume`."""
-        return plan.resume(outcomes)
+    def run(self, request: str) -> str:
+        """See `Plan.run`; without a request nothing is run, only memory touched."""
+        return plan.run(request) if request else _json([])
 
 
 def _told(error: BaseException, *, is_result: bool = False) -> dict[str, object]:
     """An exception for the host: its type, text, line of the plan, and whose it is."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == PLAN
-    ]
-    line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
+    lines = _plan_lines(error)
+    if not lines and error.__cause__ is not None:  # a StopIteration that has left a coroutine
+        lines = _plan_lines(error.__cause__)
+    if isinstance(error, SyntaxError):
+        line = error.lineno
+    elif lines:
+        line = lines[-1]
+    else:
+        line = error.line if isinstance(error, ToolError) else None
     kind = type(error).__name__
     origin = (
         "size"
@@ -434,6 +483,12 @@ def _told(error: BaseException, *, is_result: bool = False) -> dict[str, object]
     with contextlib.suppress(Exception):  # a plan's own exception may fail to tell itself
         return {"type": kind, "text": _text(error), "line": line, "origin": origin}
     return {"type": kind, "text": "", "line": line, "origin": origin}
+
+
+def _plan_lines(error: BaseException) -> list[int | None]:
+    """The lines of the plan that an error came through, outermost first."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return [frame.lineno for frame in frames if frame.filename == PLAN]
 
 
 def _text(error: BaseException) -> str:
@@ -452,7 +507,6 @@ def _import_ahead() -> None:
         for module in _with_submodules(name):
             with contextlib.suppress(BaseException):  # what this platform lacks
                 importlib.import_module(module)
-    importlib.import_module("tzdata")
 
 
 def _with_submodules(name: str) -> Iterator[str]:
@@ -464,8 +518,15 @@ def _with_submodules(name: str) -> Iterator[str]:
                 yield found.name
 
 
+def _no_folder() -> str:
+    raise FileNotFoundError(errno.ENOENT, "a plan has no working folder")
+
+
 _import_ahead()
-time.sleep = wit_world.pause
-asyncio.run = lambda main, **options: main
+keep_zones()
+time.sleep = host.sleep
+os.getcwd = _no_folder
+asyncio.events._set_event_loop_policy(Policy())
+warnings.simplefilter("ignore")
 gc.collect()
 gc.freeze()

@@ -1,11 +1,29 @@
-"""The host's time zone: WebAssembly has clocks, but its C library knows no zone but UTC."""
+"""Time zones: WebAssembly has clocks, but its C library knows no zone but UTC, and no files."""
 
 import datetime as datetimes
+import io
 import time
+import zoneinfo
+from importlib import resources
 from typing import Self
 
 _date, _datetime = datetimes.date, datetimes.datetime
 _localtime, _mktime, _strftime = time.localtime, time.mktime, time.strftime
+
+
+def keep_zones() -> None:
+    """Have `zoneinfo` find in memory what the package tzdata has in files."""
+    root = resources.files("tzdata")
+    names = (root / "zones").read_text().split()
+    found = {name: (root / "zoneinfo").joinpath(*name.split("/")).read_bytes() for name in names}
+
+    def load_tzdata(key: str) -> io.BytesIO:
+        if key not in found:
+            raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key}")
+        return io.BytesIO(found[key])
+
+    zoneinfo._common.load_tzdata = load_tzdata
+    zoneinfo.available_timezones = lambda: {*found}
 
 
 def be_in_zone(offset_seconds: int) -> None:

@@ -67,7 +67,7 @@ MESSAGES = [
     ("def one():\n    return tools.add(a=1, b=2)['x']\n" + solve("return one()"), "error", 2,
      "; a call was not awaited: write await before it"),
     ("import asyncio\n" + solve("jobs = [tools.add(a=1, b=2)]", "r = await asyncio.gather(jobs)"),
-     "error", 4, "; give asyncio.gather() the calls, as *calls, without await"),
+     "error", 4, "; a call that takes several takes a list as *list"),
     ("import json\n" + solve("r = await tools.loose()", "return json.loads(r)"), "error", 4,
      "; it is no text but the value itself: leave json.loads out"),
     (solve("r = await tools.page(url='x')", "return r['rate']"), "error", 3,
@@ -81,8 +81,6 @@ MESSAGES = [
     # answers that hold no values
     ("def one():\n    return tools.add(a=1, b=2)\n" + solve("return f'FINAL_ANSWER: {one()}'"),
      "no_verdict", None, "never awaited"),
-    (solve("r = await mcp.call_tool('add', a=1, b=2)", "return f'FINAL_ANSWER: {r}'"),
-     "no_verdict", None, "take .content[0].text"),
     (solve("return f'FINAL_ANSWER: {solve}'"), "no_verdict", None, "call functions with ()"),
 ]  # fmt: skip
 

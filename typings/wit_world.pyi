@@ -1,0 +1,13 @@
+"""What componentize-py makes of modules/sandbox/guest/plan.wit, inside the sandbox alone."""
+
+from abc import abstractmethod
+from typing import Protocol
+
+def printed(text: str) -> None: ...
+def pause(seconds: float) -> None: ...
+
+class WitWorld(Protocol):
+    @abstractmethod
+    def start(self, request: str) -> str: ...
+    @abstractmethod
+    def resume(self, outcomes: str) -> str: ...
