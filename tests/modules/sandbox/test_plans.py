@@ -61,7 +61,10 @@ def outcome(ran: SandboxResult) -> Outcome:
     else:
         found = re.match(r"(\w+)(: |$)", ran.failure.message)
         named = found[1] if found else ran.failure.message
-        told = {"error": "RuntimeError" if ran.failure.kind == "tool" else named, "line": ran.failure.line}
+        told = {
+            "error": "RuntimeError" if ran.failure.kind == "tool" else named,
+            "line": ran.failure.line,
+        }
     if ran.printed:
         told["printed"] = ran.printed
     return told

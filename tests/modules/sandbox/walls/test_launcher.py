@@ -29,6 +29,8 @@ from modules.sandbox.worker import Worker, WorkerLost
 from tests.modules.sandbox.host_state import children
 from tests.modules.sandbox.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, solve
 
+PYTHON = Path(sys.executable).resolve()
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the second wall is Linux's")
 
 
@@ -48,6 +50,16 @@ async def worker(walls: dict[WallName, Wall]) -> AsyncIterator[int]:
         assert (await sandbox.run(solve("return 1"), CATALOG, Tools())).value == 1
         (pid,) = children() - before
         yield pid
+
+
+def said(pid: int, of: str) -> str:
+    """What the kernel says of a process."""
+    return Path(f"/proc/{pid}/{of}").read_text()
+
+
+def descriptors(pid: int) -> dict[str, str]:
+    """What a process holds open."""
+    return {file.name: str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir()}
 
 
 def statuses(pid: int, field: str) -> set[str]:
@@ -70,7 +82,7 @@ def test_every_part_is_examined_in_order(walls: dict[WallName, Wall]) -> None:
 async def test_the_kernel_confirms_of_each_thread_what_is_said_to_stand(
     walls: dict[WallName, Wall], worker: int
 ) -> None:
-    assert len([*Path(f"/proc/{worker}/task").iterdir()]) == 2  # the plan's, and the clock's
+    assert said(worker, "status").split("Threads:")[1].split()[0] == "2"  # one is the clock
     assert statuses(worker, "NoNewPrivs") == {"1"}
     assert {int(held, 16) for held in statuses(worker, "CapEff")} == {0}
     assert (statuses(worker, "Seccomp") == {"2"}) == walls["seccomp"].stands
@@ -95,20 +107,18 @@ async def test_the_kernel_limits_what_a_worker_uses(worker: int) -> None:
 
 
 async def test_a_worker_holds_nothing_of_the_host_but_its_two_pipes(worker: int) -> None:
-    files = Path(f"/proc/{worker}/fd")
-    held = {file.name: str(file.readlink()) for file in files.iterdir()}
+    held = descriptors(worker)
     assert held.keys() == {"0", "1", "2", "3"}
     assert all(held[end].startswith("pipe:") for end in ("0", "1"))
     assert held["2"] == os.devnull
     assert held["3"] == str(compiled().resolve())
-    flags = Path(f"/proc/{worker}/fdinfo/3").read_text().split("flags:")[1].split()[0]
+    flags = said(worker, "fdinfo/3").split("flags:")[1].split()[0]
     assert int(flags, 8) & os.O_ACCMODE == os.O_RDONLY
-    assert Path(f"/proc/{worker}/environ").read_bytes() == b""
+    assert said(worker, "environ") == ""
 
 
 async def test_no_memory_of_a_worker_is_both_writable_and_executable(worker: int) -> None:
-    mapped = Path(f"/proc/{worker}/maps").read_text().splitlines()
-    protections = {line.split()[1][:3] for line in mapped}
+    protections = {line.split()[1][:3] for line in said(worker, "maps").splitlines()}
     assert "r-x" in protections
     assert not [protection for protection in protections if protection.endswith("wx")]
 
@@ -224,7 +234,7 @@ def test_nothing_of_the_host_stays_open_however_high_its_descriptor() -> None:
         try:
             assert process.stdout is not None
             assert process.stdout.read(5)[4:] == b"W"
-            held = {file.name for file in Path(f"/proc/{process.pid}/fd").iterdir()}
+            held = descriptors(process.pid).keys()
         finally:
             process.kill()
             os.close(secret)
@@ -260,7 +270,7 @@ async def test_a_python_with_spaces_and_quotes_in_its_path_starts_workers(tmp_pa
     folder = tmp_path / os.fsdecode(b'it\'s a "folder"\n\xff')
     folder.mkdir()
     python = folder / "python"
-    python.symlink_to(Path(sys.executable).resolve())
+    python.symlink_to(PYTHON)
     worker = await Worker.started(worker_command(SandboxLimits(), python=str(python)), 1.0)
     assert worker.walls
     await worker.end()
