@@ -15,6 +15,7 @@ from core.ports import (
     Dispatcher,
     GeneratePlan,
     ImageInput,
+    ReadCalls,
     RecallTools,
     RunPlan,
     SessionMemory,
@@ -65,7 +66,8 @@ class Parts:
     `describe_tool` renders one tool as it stands in a prompt. `condense` shortens what is too
     long for the next step, which is cut where there is none; without `ask_user`, no plan asks.
     `recall_tools` is asked once a run, when a plan has failed. `spend_call` is asked before each
-    call that is sent, where calls are bounded.
+    call that is sent, where calls are bounded. `read_calls` is asked where a call of a plan was
+    refused because nobody could allow it: the plan's other calls may need a yes, too.
     """
 
     perceive: Perceive
@@ -76,6 +78,7 @@ class Parts:
     ask_user: AskUser | None = None
     recall_tools: RecallTools | None = None
     spend_call: SpendCall | None = None
+    read_calls: ReadCalls | None = None
 
 
 class AgentContext:
@@ -192,7 +195,6 @@ class Run:
         has_words: whether a reply of this step was an answer in words, without a plan.
         retrying: what is yet to be told of a further plan.
         budget: the one that ended it, if it was that.
-        unfinished: what the model had written of its answer when it was interrupted.
         seconds: wall time by phase.
     """
 
@@ -214,7 +216,6 @@ class Run:
     has_words: bool = False
     retrying: Retrying | None = None
     budget: SpentBudget | None = None
-    unfinished: str = ""
     seconds: dict[str, float] = field(
         default_factory=lambda: {"perception": 0.0, "decision": 0.0, "action": 0.0}
     )

@@ -170,7 +170,7 @@ class SandboxUnavailable(WorldError):
 class CallRefused(CortexError):
     """A tool call that was not sent: unknown or ambiguous tool, or arguments that don't fit.
 
-    `by_person`: a person was asked and said no, and nothing beside it that a plan could follow.
+    `by_person`: a person was asked and said no.
     """
 
     def __init__(self, message: str, *, by_person: bool = False) -> None:

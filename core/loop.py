@@ -9,6 +9,7 @@ import contextlib
 import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import assert_never
 
@@ -43,7 +44,6 @@ from core.run.answer import (
     after_interruption,
     after_last_step,
     after_no_answer,
-    after_person_said_no,
     after_unanswerable,
     with_sources,
 )
@@ -104,6 +104,9 @@ class AgentLoop(InterruptibleRun):
     """Runs one request to its end; `run` is an async generator of events.
 
     An outage (`WorldError`) ends the run as "failed", `interrupt` as "interrupted".
+
+    Attributes:
+        unfinished: what the model had written of its answer when the run was ended.
     """
 
     def __init__(
@@ -118,6 +121,7 @@ class AgentLoop(InterruptibleRun):
         tools if the context has a provenance.
         """
         super().__init__()
+        self.unfinished = ""
         self._context = context
         self._clock = clock
         self._guard = guard_of(context.provenance, lambda: context.dispatcher.catalog, context.said)
@@ -133,7 +137,7 @@ class AgentLoop(InterruptibleRun):
         async def tell(event: Event) -> None:
             match event:
                 case ModelFailed(purpose="decision", is_cut=True, answer=answer):
-                    run.unfinished = answer
+                    self.unfinished = answer
                 case _:
                     pass
             await emit(event)
@@ -150,6 +154,7 @@ class AgentLoop(InterruptibleRun):
             usage_by_model=used_since(used_by, context.model.usage_by_model),
             durations={**run.seconds, "total": self._clock() - started},
             budget=run.budget,
+            rules_wanted=(*self._calls.rules_wanted,),
             verdict="blocked" if status == "no_answer" and gave_up else None,
             grounded=self._is_grounded(run, text) if status == "done" else None,
         )
@@ -194,7 +199,7 @@ class AgentLoop(InterruptibleRun):
             if not self._interrupted or self._task is None:
                 raise
             self._task.uncancel()
-            return "interrupted", after_interruption(run.unfinished)
+            return "interrupted", after_interruption(self.unfinished)
         finally:
             self._task = None
 
@@ -210,7 +215,7 @@ class AgentLoop(InterruptibleRun):
                 case Declined(explanation):
                     return "no_answer", explanation
                 case Unanswered(why):
-                    return "no_answer", after_no_answer(why)
+                    return "no_answer", after_no_answer(self._cleaned(why))
                 case PlanFailed(failure):
                     return "no_answer", after_failed_step(run.steps, failure)
                 case FurtherProcessing(text):
@@ -285,10 +290,8 @@ class AgentLoop(InterruptibleRun):
             text = f"{run.read[-1]} {run.observation}"
             if (failure := misquoted(plan, text)) is not None:
                 result = PlanFailed(failure, result.calls, result.found)
-        forbidden = self._calls.forbidden
-        if forbidden is not None and not isinstance(result, FinalAnswer):
-            why = after_person_said_no(self._calls_of(run, result), forbidden)
-            result = Unanswered(why, result.calls, result.found)
+        before = chain.from_iterable(step.result.calls for step in run.steps)
+        result = self._calls.heeding_no(result, before)
         seconds = self._clock() - started
         tried = Step(run.number, run.attempt, perception, plan, result, seconds, repairs)
         run.steps.append(tried)
@@ -501,6 +504,8 @@ class AgentLoop(InterruptibleRun):
             context.log_subtask(SANDBOX_STEP)
             result = await context.parts.run_plan(plan, tools, call, repaired, run.memory)
             result = replace(result, calls=self._calls.marked(result.calls))
+            if (read_calls := context.parts.read_calls) is not None:
+                await self._calls.foresee(partial(read_calls, plan.source, tools))
             if has_failed := isinstance(result, PlanFailed):
                 self._calls.plan_failed(result.calls)
             else:

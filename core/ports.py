@@ -3,7 +3,7 @@
 `modules/` implements them; `modules/app.py` puts them together.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field
 from typing import Literal, Protocol, TypeAlias
@@ -381,6 +381,14 @@ class RunPlan(Protocol):
         The plan finds what is in `memory`, which holds afterwards what the plan has left there.
         """
         ...
+
+
+PlannedCall: TypeAlias = tuple[ToolSpec, JsonObject]
+"""A call that stands in a plan's text with all its arguments, in the server's own form."""
+
+
+ReadCalls: TypeAlias = Callable[[str, ToolCatalog], Sequence[PlannedCall]]
+"""The calls that can be read from a plan's text; takes a moment."""
 
 
 RecallTools: TypeAlias = Callable[[], Awaitable[Mapping[str, ToolRecord]]]

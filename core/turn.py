@@ -387,6 +387,7 @@ class RunOutcome:
     that of its execution context; empty where it had none. `grounded` is false of an answer that
     is from the model's own knowledge: no call succeeded, nothing came with the request, nothing was
     computed or found before (`core.run.grounding`). It is None where there is no answer.
+    `rules_wanted` would allow the calls for which nobody was there to say yes, as far as is known.
     """
 
     status: RunStatus
@@ -402,6 +403,7 @@ class RunOutcome:
     trace_id: str = field(default="", compare=False)
     verdict: Verdict | None = None
     grounded: bool | None = None
+    rules_wanted: tuple[str, ...] = ()
 
     @property
     def result(self) -> str:

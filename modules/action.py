@@ -46,7 +46,7 @@ from core.turn import (
 from core.values import Json, JsonObject
 from modules.planning.check.hints import with_value_hints
 from modules.planning.check.syntax import with_syntax_hint
-from modules.planning.preparation import PreparedPlan, prepare_plan
+from modules.planning.preparation import PreparedPlan, prepare_plan, with_tools_named
 from modules.sandbox import MAX_TOOL_CALLS_PER_PLAN, Sandbox, SandboxResult
 from modules.sandbox.language import line_text
 
@@ -181,6 +181,7 @@ async def _run_checked(
         return ran
     told = ran.failure, prepared.source, tools, ran.calls
     failure = await asyncio.to_thread(with_value_hints, *told)
+    failure = await asyncio.to_thread(with_tools_named, failure, prepared.source, tools)
     return replace(ran, failure=with_syntax_hint(_in_own_words(failure, source)))
 
 

@@ -164,6 +164,7 @@ def _run_and_tell(
             return int(run_command(found, places, complaints, environ))
         with writing_stdout():
             arguments = parse_arguments(argv, __version__, program)
+            arguments.typed = (program, *argv)
         places = find_places(os.environ)
         environ = _environment(places, complaints, is_quiet=arguments.quiet)
         if arguments.request is not None:  # what goes wrong below names its trace, too

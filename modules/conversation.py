@@ -66,7 +66,7 @@ from modules.planning.answer_schema import ExpectedAnswer
 from modules.planning.by_hand import NOTHING_BY_HAND, ByHand
 from modules.planning.demands import Demands
 from modules.planning.guidance.guide import UNGUIDED, Guide, Guided
-from modules.planning.preparation import prepare_plan
+from modules.planning.preparation import prepare_plan, read_calls
 from modules.planning.prompt.stubs import describe_tool
 from modules.planning.prompt.summaries import summarise
 from modules.provenance_policy import provenance_policy
@@ -446,6 +446,7 @@ class Conversation:
                 self.model,
                 self.session.summary,
                 provenance.known.reminded,
+                is_learnt=by_hand.is_kept,
             )
         profile = self.profile if by_hand.is_plain else by_hand.profile(self.profile)
         make_parts = partial(self._parts, profile, remember, guided, is_given=not by_hand.is_plain)
@@ -596,6 +597,7 @@ class Conversation:
             ask_user=self._ask_user,
             recall_tools=self._recall_tools if self.profile.memory.memory_service else None,
             spend_call=self._spend_call,
+            read_calls=read_calls,
         )
 
     async def _recall_tools(self) -> Mapping[str, ToolRecord]:

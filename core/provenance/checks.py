@@ -78,7 +78,7 @@ WORDS_CHARACTERS_MAX: Final = 500
 def declined(tool: str, named: Iterable[str], words: str) -> str:
     """What the plan is told where the user has said no to what is named, with words or none."""
     said = json.dumps(one_line(words, WORDS_CHARACTERS_MAX), ensure_ascii=False)
-    then = f"the user's own words: {said}" if words else "answer without it"
+    then = f"the user's own words: {said}" if words else "they were asked, and said no"
     all_named = " and ".join(dict.fromkeys(named))
     return f"{tool} was not called: the user did not allow {all_named}; {then}"
 

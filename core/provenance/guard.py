@@ -90,11 +90,14 @@ class Provenance:
 class Refused:
     """Why a call is not sent, for the plan.
 
-    `by_person`: a person said no, and nothing beside it that a plan could follow.
+    `by_person`: a person said no; `has_words`: with words beside it that another plan can follow.
+    `rule` would allow the call, where nobody was there to say yes; empty where none is short.
     """
 
     reason: str
     by_person: bool = False
+    has_words: bool = False
+    rule: str = ""
 
 
 @dataclass(eq=False)
@@ -346,7 +349,22 @@ class ProvenanceGuard:
             return Refused(refusal(call.name, call.doubts))
         always = self.known.policy.approvals == "always"
         rule = str(self._rule_for(call) or "")
-        return Refused(refusal_of_change(call.name, rule, WHY_ALL if always else WHY_CHANGES))
+        why = WHY_ALL if always else WHY_CHANGES
+        return Refused(refusal_of_change(call.name, rule, why), rule=rule)
+
+    async def rule_wanted(self, tool: ToolSpec, arguments: JsonObject) -> str:
+        """The narrowest rule for a call that would need a yes; "": it needs none, or is too long.
+
+        Nobody is asked, and the call is not sent.
+        """
+
+        def wanted() -> str:
+            call = self._checked(tool, arguments)
+            if call is None or not call.needs_leave or self._is_allowed(call):
+                return ""
+            return str(self._rule_for(call) or "")
+
+        return await asyncio.to_thread(wanted)
 
     def _is_allowed(self, call: _Call) -> bool:
         """Whether a rule allows a call; may look at links on the disk."""
@@ -459,4 +477,4 @@ def guard_of(
 
 def _declined(call: _Call, words: str) -> Refused:
     what = ["this call"] if call.needs_leave else map(named, call.doubts)
-    return Refused(declined(call.name, what, words), by_person=not words)
+    return Refused(declined(call.name, what, words), by_person=True, has_words=bool(words))

@@ -16,6 +16,9 @@ PARTIAL_RESULT_CHARACTERS = 500
 NOT_DONE_CHARACTERS = 500
 """How much is told of the arguments of a call that a person did not allow."""
 
+NOT_DONE_CALLS = 5
+"""How many calls are named that a person did not allow."""
+
 QUOTED_CHARACTERS = 1_000
 """How much of the model's last reply is quoted when a run has no answer."""
 
@@ -75,12 +78,33 @@ def after_unanswerable(question: str) -> str:
     return f"No answer: it can't be told what is meant, and nobody answers the question: {question}"
 
 
-def after_person_said_no(calls: Iterable[ToolCall], forbidden: ToolCall) -> str:
-    """What was not done, as a person did not allow it, and which `calls` were made."""
-    arguments = json_start(forbidden.arguments, NOT_DONE_CHARACTERS)
+def after_person_said_no(
+    calls: Iterable[ToolCall], forbidden: Sequence[ToolCall], answer: str
+) -> str:
+    """What was not done, as a person did not allow it, and which `calls` were made.
+
+    `answer` is what the plan has claimed all the same; it may be empty.
+    """
     made = ", ".join(dict.fromkeys(call.tool for call in calls if call.ok))
     before = f" Called before: {made}." if made else ""
-    return f"not done, for you said no: {forbidden.tool} {arguments}.{before}"
+    said = shorten(answer, QUOTED_CHARACTERS)
+    claimed = f" The plan went on without it, and says: {said}" if said else ""
+    return f"{_not_done(forbidden)}.{before}{claimed}"
+
+
+def with_not_done(answer: str, forbidden: Sequence[ToolCall]) -> str:
+    """The answer, followed by what a person did not allow; JSON stays as programs read it."""
+    if answer.lstrip().startswith(("{", "[")):
+        return answer
+    return f"{answer}\n\nN{_not_done(forbidden)[1:]}."
+
+
+def _not_done(forbidden: Sequence[ToolCall]) -> str:
+    shown = (f"{c.tool} {json_start(c.arguments, NOT_DONE_CHARACTERS)}" for c in forbidden)
+    calls = [*islice(dict.fromkeys(shown), NOT_DONE_CALLS + 1)]
+    if len(calls) > NOT_DONE_CALLS:
+        calls[-1] = "and more"
+    return f"not done, for you said no: {'; '.join(calls)}"
 
 
 def after_budget(steps: Sequence[Step], why: str) -> str:

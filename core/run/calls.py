@@ -14,7 +14,7 @@ is still busy with an earlier one, only the newest is told; none is told after i
 import asyncio
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -29,18 +29,30 @@ from core.events import (
     ToolCallRefused,
     ToolCallStarted,
 )
-from core.ports import Dispatcher, SpendCall
+from core.ports import Dispatcher, PlannedCall, SpendCall
 from core.provenance.guard import ProvenanceGuard
+from core.run.answer import after_person_said_no, with_not_done
 from core.run.execution import current_ids, working_on_part
 from core.run.kept_results import CallKey, KeptResult, KeptResults, call_key
 from core.tools.content import ImageBlock, ToolResult
 from core.tools.json_schema import is_larger
 from core.tools.spec import ToolSpec
-from core.turn import ToolCall
+from core.turn import (
+    ActionResult,
+    FinalAnswer,
+    FurtherProcessing,
+    PlanFailed,
+    PlanFailure,
+    ToolCall,
+    Unanswered,
+)
 from core.values import JsonObject
 
 PROGRESS_MESSAGE_CHARACTERS = 200
 """How much of a server's message on progress is told."""
+
+RULES_WANTED_MAX = 20
+"""How many rules are told that a run would have needed."""
 
 QUICK_VALUES_MAX = 1_000
 """Values in the arguments of a call whose key is made on the event loop, a millisecond's worth."""
@@ -70,7 +82,7 @@ class RunCalls:
 
     Attributes:
         spent: why no further call may be sent, once one was refused for that.
-        forbidden: the first call to which a person has said no.
+        rules_wanted: rules that would allow calls which nobody was there to allow, each once.
     """
 
     def __init__(
@@ -89,7 +101,12 @@ class RunCalls:
         self._spend_call = spend_call
         self._clock = clock
         self.spent: BudgetSpent | None = None
-        self.forbidden: ToolCall | None = None
+        self.rules_wanted: dict[str, None] = {}
+        self._wants_more_rules = False
+        self._forbidden: list[ToolCall] = []
+        self._newly_forbidden: list[ToolCall] = []
+        self._may_try_again = True
+        self._did_otherwise = False
         self._failed: dict[CallKey, str] = {}
         self._results = KeptResults()
         self._repeated: list[ToolCall] = []
@@ -127,6 +144,50 @@ class RunCalls:
             for call in calls
         )
 
+    def heeding_no(self, result: ActionResult, before: Iterable[ToolCall] = ()) -> ActionResult:
+        """What the end of a plan counts as, once a person has said no to a call of the run.
+
+        A no without words ends the run, whatever the plan makes of it. Words beside a no are for
+        the next plan: what this one claims was written without them. An answer of a later plan
+        counts where other calls were made since, and it names what was not done. `before` are the
+        calls of earlier plans.
+        """
+        new, self._newly_forbidden = self._newly_forbidden, []
+        self._forbidden += new
+        if not self._forbidden:
+            return result
+        answer = result.text if isinstance(result, FinalAnswer) else ""
+        if self._may_try_again and new:
+            if not isinstance(result, FinalAnswer | FurtherProcessing):
+                return result
+            failure = PlanFailure("tool", str(new[-1].result))
+            return PlanFailed(failure, result.calls, result.found)
+        if self._may_try_again:
+            self._did_otherwise = self._did_otherwise or any(call.ok for call in result.calls)
+            if not answer:
+                return result
+            if self._did_otherwise:
+                return replace(result, text=with_not_done(answer, self._forbidden))
+        calls = (*before, *result.calls)
+        why = after_person_said_no(calls, self._forbidden, answer)
+        return Unanswered(why, result.calls, result.found)
+
+    async def foresee(self, calls_of_plan: Callable[[], Sequence[PlannedCall]]) -> None:
+        """Note what else a plan would have needed a yes for, if a call of it was refused for that.
+
+        `calls_of_plan` reads its calls from its text, in a thread.
+        """
+        wants_more, self._wants_more_rules = self._wants_more_rules, False
+        if not wants_more or self._guard is None:
+            return
+        for tool, arguments in await asyncio.to_thread(calls_of_plan):
+            if rule := await self._guard.rule_wanted(tool, arguments):
+                self._want(rule)
+
+    def _want(self, rule: str) -> None:
+        if len(self.rules_wanted) < RULES_WANTED_MAX:
+            self.rules_wanted[rule] = None
+
     async def send(self, tool: ToolSpec, arguments: JsonObject, emit: Emit) -> ToolResult:
         """Send one call of a plan, unless its result is kept or it has failed in this run before.
 
@@ -157,8 +218,13 @@ class RunCalls:
         refused = None if self._guard is None else await self._guard.refusal(tool, arguments)
         if refused is None:
             return
-        if refused.by_person and self.forbidden is None:
-            self.forbidden = ToolCall(tool.qualified_name, arguments, False, refused.reason, 0.0)
+        if refused.by_person:
+            call = ToolCall(tool.qualified_name, arguments, False, refused.reason, 0.0)
+            self._newly_forbidden.append(call)
+            self._may_try_again = self._may_try_again and refused.has_words
+        if refused.rule:
+            self._want(refused.rule)
+            self._wants_more_rules = True
         await self._refuse(tool, arguments, refused.reason, emit)
         raise CallRefused(refused.reason, by_person=refused.by_person)
 

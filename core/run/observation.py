@@ -104,6 +104,8 @@ def unread_text(result: PlanFailed) -> str | None:
     can read the text itself.
     """
     last = result.calls[-1] if result.calls else None
+    if result.failure.kind == "tool":  # another call failed, and that is what to tell
+        return None
     if last is None or not last.ok or not isinstance(last.result, str):
         return None
     text = last.result.strip()

@@ -151,7 +151,8 @@ class Arguments(Options):
     """A request's command line; `request` is None for the interactive prompt, "-" for stdin.
 
     `approve` are rules for calls that need no leave, and `chosen_tools` the tools that may be
-    called at all; None for any. `stdin` is whether it goes with a request. `json` says that
+    called at all; None for any. `typed` are the words of it all, the program's name first; none
+    where it was no request's. `stdin` is whether it goes with a request. `json` says that
     `output` is JSON of either kind.
     """
 
@@ -176,6 +177,7 @@ class Arguments(Options):
     graph: GraphMode | Path | None
     approve: list[str]
     stdin: StdinUse
+    typed: tuple[str, ...] = ()
 
     def adapted(self, profile: AgentProfile) -> AgentProfile:
         """The profile, but for what the command line says instead."""

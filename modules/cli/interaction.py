@@ -8,11 +8,12 @@ import asyncio
 import gc
 import logging
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
@@ -48,6 +49,9 @@ from modules.trace.telemetry import open_telemetry
 marks = logging.getLogger("cortex_r.marks")
 """As in `modules.app`."""
 
+
+ALLOW_ALL = "To say yes beforehand to what it needs, as far as is known:"
+"""Stands before the command line that does."""
 
 MODELS_WAITED_FOR = "keys and models that may be there"
 
@@ -212,7 +216,11 @@ class Interaction:
         self.telemetry = None
         if profile.trace.is_exported(setting.environ):
             self.telemetry = open_telemetry(profile, setting.environ, redactor, self.progress.say)
-        sandbox = Sandbox(limits_of(profile.sandbox), require=profile.sandbox.require)
+        sandbox = Sandbox(
+            limits_of(profile.sandbox),
+            require=profile.sandbox.require,
+            tell=self._remark_on_sandbox,
+        )
         self.dispatcher = build_dispatcher(
             servers.specs,
             places,
@@ -271,11 +279,13 @@ class Interaction:
         For a request that was a line of a pipe a line goes to stdout in any case.
         """
         complaints = self.setting.complaints
+        allowing = self._allowing(outcome)
         self.progress.end_waits()  # a server that still starts outlives an interrupted run
         with writing_stdout():
             if self.setting.arguments.json:
                 session, model = self.conversation.session.id or "", self._answered_by(outcome)
-                print_json(outcome, session, model, sys.stdout, complaints.redactor)
+                whole = replace(outcome, message="\n".join((outcome.message, *allowing)))
+                print_json(whole, session, model, sys.stdout, complaints.redactor)
             elif outcome.answer is not None:
                 text = one_line_of(outcome.answer) if is_line else outcome.answer
                 print_answer(text, sys.stdout, self.conversation.document_folders)
@@ -285,7 +295,17 @@ class Interaction:
             self.progress.say_beside_answer(OWN_KNOWLEDGE)
         if outcome.answer is None:
             complaints.fail(outcome.message, outcome.exit_code)
+            for line in allowing:
+                complaints.tell(line, is_command=True)
         return outcome.exit_code
+
+    def _allowing(self, outcome: RunOutcome) -> tuple[str, ...]:
+        """How to say yes, in one go, to what a run without an answer could ask nobody about."""
+        if outcome.answer is not None or not outcome.rules_wanted:
+            return ()
+        rules = [word for rule in outcome.rules_wanted for word in ("--approve", rule)]
+        program, *words = self.setting.arguments.typed or ("agent.py",)
+        return ALLOW_ALL, f"  {shlex.join([program, *rules, *words])}"
 
     def _answered_by(self, outcome: RunOutcome) -> str:
         """The model that wrote the last plan; where there is no answer, at least who was to.
@@ -326,6 +346,10 @@ class Interaction:
                 await listener(event)
 
         return all_of_them
+
+    def _remark_on_sandbox(self, text: str) -> None:
+        if not self.setting.arguments.quiet:
+            self.progress.say("sandbox", text)
 
     def _demands(self) -> Demands:
         """What the command line demands of requests.

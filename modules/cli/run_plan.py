@@ -222,7 +222,11 @@ async def _run_plan_by_hand(source: str, around: Surroundings) -> ExitCode:
     profile, options = around.profile, around.options
     chosen = _chosen(options.tools, around)
     specs = chosen if await asyncio.to_thread(may_call_tools, source) else ()
-    sandbox = _WatchedSandbox(limits_of(profile.sandbox), require=profile.sandbox.require)
+    sandbox = _WatchedSandbox(
+        limits_of(profile.sandbox),
+        require=profile.sandbox.require,
+        tell=partial(around.remark, "sandbox"),
+    )
     waiting, is_named = sandbox.standing_still, options.tools is not None
     servers = opened(specs, around, while_asking=waiting, tries_all=is_named)
     async with sandbox, servers as (dispatcher, display):
@@ -316,11 +320,12 @@ async def _report_on(
 
     guard.known.plan_written(source)
     began = time.perf_counter()
-    result = await run_plan(Plan(source), dispatcher.catalog, call, sandbox, on_repaired)
+    ran = await run_plan(Plan(source), dispatcher.catalog, call, sandbox, on_repaired)
+    result = calls.heeding_no(ran)
     took = time.perf_counter() - began
     progress.tell_calls(str(result.failure) if isinstance(result, PlanFailed) else "")
-    ran = sandbox.newest
-    value, printed = (ran.value, ran.printed) if ran is not None else (None, "")
+    newest = sandbox.newest
+    value, printed = (newest.value, newest.printed) if newest is not None else (None, "")
     return PlanReport(result, value, printed, repaired, took, is_world_down)
 
 

@@ -37,16 +37,19 @@ class LongTermMemory:
             return ""
         return await asyncio.to_thread(self._learn, self.folder, request, session_id)
 
-    async def facts(self, request: str, room: int) -> tuple[str, ...]:
+    async def facts(self, request: str, room: int, *, is_learnt: bool = True) -> tuple[str, ...]:
         """What the user has stated, with its date, in so many characters.
 
         What shares words with the request is told first, then what is newest. An unreadable file
-        tells nothing here: who asks for the facts hears why.
+        tells nothing here: who asks for the facts hears why. Of a request that is not `is_learnt`,
+        it is told as if it were what that states; nothing is written.
         """
         if self.folder is None:
             return ()
         try:
-            facts = await asyncio.to_thread(FactStore(self.folder, self.redactor).all)
+            store = FactStore(self.folder, self.redactor)
+            stated = () if is_learnt else stated_facts(request)
+            facts = await asyncio.to_thread(store.all_with, stated)
         except (OSError, FactError):
             return ()
         asked = frozenset(stems(request))

@@ -109,14 +109,18 @@ class Recollection:
         model: CountingModel,
         summary: RunningSummary,
         on_memories: Callable[[str], object] | None,
+        *,
+        is_learnt: bool,
     ) -> Remembering:
         """What the prompts of a run tell of the past.
 
-        `on_memories` hears what is told of earlier sessions.
+        `on_memories` hears what is told of earlier sessions. `is_learnt` says that what the
+        request states was kept by `learn`; where it was not, the prompts tell it all the same.
         """
         prompt_tokens = self._settings.prompt_tokens
         room = room_characters(prompt_tokens, model.traits)
-        facts = await self._long_term.facts(request, int(room * FACTS_SHARE))
+        share = int(room * FACTS_SHARE)
+        facts = await self._long_term.facts(request, share, is_learnt=is_learnt)
         memories: tuple[str, ...] = ()
         if request and self._settings.memory_service:
             if self._earlier is None:

@@ -1,10 +1,10 @@
 """Makes plan.wasm of the guest program: `python modules/sandbox/build_component.py`.
 
-componentize-py puts CPython, its library, `tzdata` and our program together as one WebAssembly
-component. A program of its own that needs the standard library alone beside them: hatch_build.py
-runs it in an environment that has nothing of ours. Two builds of the same sources differ in some
-bytes, as CPython's state is stored with its random hash seed; so a component ends with a seal that
-says what it was made of.
+componentize-py puts CPython, its library, our program and tzdata together as one WebAssembly
+component. A program of its own that needs the standard library alone beside them:
+hatch_build.py runs it in an environment that has nothing of ours. Two builds of the same sources
+differ, as CPython's state is stored with its random hash seed; so a component ends with a seal
+that says what it was made of.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -109,12 +109,9 @@ def _componentized(folder: Path) -> bytes:
     contents.mkdir()
     for name in PROGRAM:
         shutil.copyfile(GUEST / name, contents / name)
-    zones = find_spec("tzdata")
-    if zones is None or zones.origin is None:
-        raise BuildError("tzdata has no files of its own here")
-    shutil.copytree(
-        Path(zones.origin).parent, contents / "tzdata", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    with as_file(files("tzdata")) as zones:
+        kept = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(zones, contents / "tzdata", ignore=kept)
     # Packages are looked for here, else in the environment that runs the build.
     nothing = folder / "venv" / "lib" / "python3" / "site-packages"
     nothing.mkdir(parents=True)
@@ -134,7 +131,7 @@ def _componentized(folder: Path) -> bytes:
             made,
         ],
         cwd=folder,
-        env={**os.environ, "VIRTUAL_ENV": str(folder / "venv")},
+        env={**os.environ, "VIRTUAL_ENV": str(folder / "venv"), "RUST_BACKTRACE": "0"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

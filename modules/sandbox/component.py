@@ -22,7 +22,7 @@ from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from config.settings import ROOT, SettingsError, find_places
 from core.base.files import folder_locked, make_private_folder
@@ -41,12 +41,16 @@ KEPT: Final = 2
 
 ENDING: Final = ".cwasm"
 
-Tell = Callable[[str], None]
+Tell: TypeAlias = Callable[[str], None]
+
+
+def say_nothing(text: str) -> None:
+    """For whoever has nobody to tell."""
 
 
 def compiled(
     folder: Path | None = None,
-    tell: Tell = lambda text: None,
+    tell: Tell = say_nothing,
     component: Path = COMPONENT,
 ) -> Path:
     """The file of machine code, made if it is not there; that blocks for some seconds.

@@ -22,6 +22,7 @@ from core.tools.catalog import ToolCatalog
 from core.turn import PlanFailure
 from core.values import Json
 from modules.sandbox.calls import PlanCalls
+from modules.sandbox.component import Tell, say_nothing
 from modules.sandbox.limits import Finished, SandboxLimits, SandboxResult, Waiting
 from modules.sandbox.session import PlanSession
 from modules.sandbox.walls.launcher import PLANS_PER_WORKER, require_walls, worker_command
@@ -49,13 +50,14 @@ class Workers:
     """The worker processes of a sandbox: started when needed, kept warm, replaced in time."""
 
     def __init__(
-        self, limits: SandboxLimits, require: Collection[WallName], *, second_wall: bool
+        self, limits: SandboxLimits, require: Collection[WallName], *, second_wall: bool, tell: Tell
     ) -> None:
         """Start none."""
         self.slots = asyncio.Semaphore(MAX_PARALLEL_PLANS)
         self._limits = limits
         self._require = require
         self._second_wall = second_wall
+        self._tell = tell
         self._command: list[str] = []
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
@@ -109,7 +111,11 @@ class Workers:
     async def _started(self) -> Worker:
         if not self._command:
             self._command = await asyncio.to_thread(
-                worker_command, self._limits, self._require, second_wall=self._second_wall
+                worker_command,
+                self._limits,
+                self._require,
+                second_wall=self._second_wall,
+                tell=self._tell,
             )
         for attempt in range(1, START_ATTEMPTS + 1):
             try:
@@ -139,11 +145,13 @@ class Sandbox:
         *,
         require: Collection[WallName] = (),
         second_wall: bool = True,
+        tell: Tell = say_nothing,
     ) -> None:
         """Start nothing.
 
         Workers are behind the second wall as far as it stands here, unless `second_wall` is
-        false; with `require`, nothing is run where one of these parts doesn't.
+        false; with `require`, nothing is run where one of these parts doesn't. `tell` hears, in
+        another thread, what takes seconds at the first start.
 
         Raises:
             ValueError: no plan could meet a limit: it is not positive (`tool_calls` may be 0).
@@ -152,6 +160,7 @@ class Sandbox:
         _check(self._limits)
         self._require = require
         self._second_wall = second_wall or bool(require)
+        self._tell = tell
         self._deadlines = Deadlines()
         self._workers = self._new_workers()
 
@@ -286,4 +295,4 @@ class Sandbox:
             await self._workers.give_back(worker, is_sound=session.is_worker_sound)
 
     def _new_workers(self) -> Workers:
-        return Workers(self._limits, self._require, second_wall=self._second_wall)
+        return Workers(self._limits, self._require, second_wall=self._second_wall, tell=self._tell)

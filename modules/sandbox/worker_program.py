@@ -22,6 +22,7 @@ sockets, streams, polling, leaving the process) ends the plan that calls it.
 import json
 import os
 import secrets
+import signal
 import struct
 import sys
 import threading
@@ -314,7 +315,8 @@ def main(arguments: list[str]) -> int:
     """Compile, report, or serve; see above."""
     _, what, *rest = arguments
     if what == "--compile":
-        compiled = Component.from_file(engine(), rest[0]).serialize()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # else Ctrl-C waits until all is compiled
+        compiled = Component.from_file(engine(), rest[0]).serialize()  # pyright: ignore[reportUnknownMemberType] - PathLike of nothing in wasmtime's types
         with open(rest[1], "wb") as file:  # noqa: PTH123
             file.write(compiled)
         return 0

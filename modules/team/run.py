@@ -7,7 +7,7 @@ the request is answered is chosen first; if one plan will do, a loop does all of
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import field, replace
 from functools import partial
 from typing import Final, ParamSpec, Protocol, TypeAlias, TypeVar
@@ -36,7 +36,7 @@ from core.loop import AgentLoop
 from core.ports import CountingModel, Dispatcher
 from core.provenance.guard import guard_of
 from core.provenance.known import Known
-from core.run.answer import INTERRUPTED, with_sources
+from core.run.answer import INTERRUPTED, UNFINISHED, after_interruption, with_sources
 from core.run.execution import current_ids, working_on_part
 from core.team.graph import GraphOutcome, Subtask, TaskGraph, is_number
 from core.team.schedule import GraphRun, Replan, Result
@@ -171,10 +171,13 @@ class _Tally:
     durations: dict[str, float] = field(default_factory=dict[str, float])
     failures: dict[str, str] = field(default_factory=dict[str, str])
     ungrounded: set[str] = field(default_factory=set[str])
+    rules_wanted: dict[str, None] = field(default_factory=dict[str, None])
+    unfinished: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     def add(self, subtask: str, outcome: RunOutcome) -> None:
         """Count one of them in; phases of parts that run at once add up."""
         self.steps.extend(outcome.steps)
+        self.rules_wanted.update(dict.fromkeys(outcome.rules_wanted))
         if outcome.grounded is False:
             self.ungrounded.add(subtask)
         elif outcome.grounded:
@@ -245,6 +248,7 @@ class TeamRun(InterruptibleRun):
             usage=usage,
             usage_by_model=used_by,
             durations={**outcome.durations, "total": self._clock() - started},
+            rules_wanted=(*outcome.rules_wanted, *self._tally.rules_wanted),
         )
         whole.final_answer = outcome.result
         if outcome.answer is not None:
@@ -278,7 +282,7 @@ class TeamRun(InterruptibleRun):
             if not self._interrupted or self._task is None:
                 raise
             self._task.uncancel()
-            return _without_answer("interrupted", INTERRUPTED)
+            return _without_answer("interrupted", after_interruption(self._unfinished()))
         finally:
             self._task = None
 
@@ -289,7 +293,23 @@ class TeamRun(InterruptibleRun):
             if not isinstance(event, RunStarted | Answered | RunFinished):
                 await emit(event)
 
-        return await collect(AgentLoop(context, self._clock).run(), tell)
+        return await self._loop("", context, tell)
+
+    async def _loop(self, name: str, context: AgentContext, tell: Emit) -> RunOutcome:
+        """One loop, run to its end; cut off, what its model had written stays."""
+        loop = AgentLoop(context, self._clock)
+        try:
+            return await collect(loop.run(), tell)
+        finally:
+            if loop.unfinished:
+                self._tally.unfinished.append((name, loop.unfinished))
+
+    def _unfinished(self, done: Collection[str] = ()) -> str:
+        """What models had written of parts that are not `done`, each under its name."""
+        written = self._tally.unfinished
+        return "\n\n".join(
+            f"**{id_}**\n\n{text}" if id_ else text for id_, text in written if id_ not in done
+        )
 
     async def _by_graph(
         self, graph: TaskGraph, coordinator: Coordinator, asker: ModelPart
@@ -308,7 +328,17 @@ class TeamRun(InterruptibleRun):
                 raise
             self._task.uncancel()
             ended = await self._run_of_graph.ended(INTERRUPTED)
-            return replace(self._outcome(ended), status="interrupted", answer=None)
+            return self._interrupted_outcome(ended)
+
+    def _interrupted_outcome(self, ended: GraphOutcome) -> RunOutcome:
+        """What there is, finished or not, when a person has stopped the run."""
+        outcome = self._outcome(ended)
+        told = outcome.message
+        if outcome.answer is not None:  # found, and not judged yet
+            told = f"{sentence(INTERRUPTED)} {FOUND}\n\n{outcome.answer}"
+        if unfinished := self._unfinished(ended.results):
+            told = f"{told}\n\n{UNFINISHED.capitalize()}\n\n{unfinished}"
+        return replace(outcome, status="interrupted", answer=None, message=told, grounded=None)
 
     def _graph_run(self, graph: TaskGraph, done: Mapping[str, str], work: _Work) -> GraphRun:
         """A run of what is not `done` of a graph; the newest is the one that can be interrupted."""
@@ -483,7 +513,7 @@ class TeamRun(InterruptibleRun):
 
         try:
             with working_on_part(subtask.id):
-                outcome = await collect(AgentLoop(context, self._clock).run(), tell)
+                outcome = await self._loop(subtask.id, context, tell)
         finally:
             if self._known is not None and context.provenance is not None:
                 self._known.absorb(context.provenance.known)

@@ -233,11 +233,14 @@ class Complaints:
         """Tell something in the form of the progress lines, for what needs no events."""
         self.tell(f"[{stage}] {text}")
 
-    def tell(self, text: str) -> None:
-        """Write text and a line end, on a terminal broken at words; a closed stderr is no bug."""
+    def tell(self, text: str, *, is_command: bool = False) -> None:
+        """Write text and a line end, on a terminal broken at words; a closed stderr is no bug.
+
+        One that `is_command` is not broken, so that it can be copied.
+        """
         with contextlib.suppress(OSError, ValueError):
             told = printable(self.redactor.text(self.reword(text)))
-            if sys.stderr.isatty():
+            if sys.stderr.isatty() and not is_command:
                 told = "\n".join(map(_broken_at_words, told.split("\n")))
             sys.stderr.write(f"{told}\n")
             sys.stderr.flush()

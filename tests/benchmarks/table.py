@@ -54,7 +54,7 @@ def print_table(title: str, rows: Sequence[Row]) -> None:
 
 def print_machine() -> None:
     """Print what the figures were measured on."""
-    names = ("mcp", "pydantic", "pydantic-monty")
+    names = ("mcp", "pydantic", "wasmtime")
     versions = listed({name: version(name) for name in names})
     print(  # noqa: T201 — the table is the output
         f"{datetime.now().astimezone():%Y-%m-%d %H:%M}  {platform.machine()}, "

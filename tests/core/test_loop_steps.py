@@ -36,6 +36,7 @@ from core.run.observation import (
     unread_text,
 )
 from core.tools.catalog import ToolCatalog
+from core.tools.content import ToolResult
 from core.tools.record import ToolRecord
 from core.turn import (
     ActionResult,
@@ -626,43 +627,82 @@ async def test_a_run_ends_without_an_answer_where_its_plan_says_that_there_is_no
     assert not any(isinstance(event, Retrying | Answered) for event in events)
 
 
-async def test_a_persons_no_ends_the_tries_with_what_was_not_done() -> None:
-    dispatcher = FakeDispatcher(
-        [tool("read", server="mail"), tool("send", server="mail", to="string")],
-        {"mail.read": value_result("Hello"), "mail.send": value_result("sent")},
-    )
+MAIL = [tool("read", server="mail"), tool("send", server="mail", to="string")]
+NOT_SENT = 'not done, for you said no: mail.send {"to": "bob@example.org"}'
 
-    async def says_no(question: LeaveQuestion) -> Leave:
-        return Leave("no")
+
+def answering_leave(fakes: FakeParts, *answers: Leave) -> tuple[AgentContext, FakeDispatcher]:
+    """A run with a mailbox, whose questions for leave are answered so, one after the other."""
+    gave: dict[str, ToolResult | Exception] = {
+        "mail.read": value_result("Hello"),
+        "mail.send": value_result("sent"),
+    }
+    dispatcher, left = FakeDispatcher(MAIL, gave), [*answers]
+
+    async def ask(question: LeaveQuestion) -> Leave:
+        return left.pop(0)
+
+    made = context(fakes, dispatcher=dispatcher)
+    made.provenance = Provenance(Known(ProvenancePolicy("auto")), ask)
+    return made, dispatcher
+
+
+def sending(to: str, then: str | None = None) -> Runner:
+    """A plan that reads, sends, and ends with the refusal, or else says `then`."""
 
     async def sends(tools: ToolCatalog, call: CallTool) -> ActionResult:
-        done = ToolCall("mail.read", {}, True, (await call(tools.resolve("read"), {})).value, 0.1)
+        read = ToolCall("mail.read", {}, True, (await call(tools.resolve("read"), {})).value, 0.1)
         try:
-            await call(tools.resolve("send"), {"to": "bob@example.org"})
+            sent = (await call(tools.resolve("send"), {"to": to})).value
         except CallRefused as refused:
-            return PlanFailed(PlanFailure("tool", str(refused)), (done,))
-        raise AssertionError("it was sent")
+            if then is None:
+                return PlanFailed(PlanFailure("tool", str(refused)), (read,))
+            return FinalAnswer(then, (read,))
+        return FinalAnswer(f"{sent} to {to}", (read, ToolCall("mail.send", {}, True, sent, 0.1)))
 
-    def begun(fakes: FakeParts) -> AgentContext:
-        made = context(fakes, dispatcher=dispatcher)
-        made.provenance = Provenance(Known(ProvenancePolicy("auto")), says_no)
-        return made
+    return sends
 
-    outcome, events = await run(begun(planned(a=sends, never=FinalAnswer("x"))))
-    assert (outcome.status, outcome.exit_code, outcome.verdict) == ("no_answer", 3, "blocked")
-    assert outcome.message == (
-        'No answer: not done, for you said no: mail.send {"to": "bob@example.org"}. '
-        "Called before: mail.read."
+
+async def test_a_persons_no_ends_the_tries_with_what_was_not_done() -> None:
+    made, dispatcher = answering_leave(
+        planned(a=sending("bob@example.org"), never=FinalAnswer("x")), Leave("no")
     )
+    outcome, events = await run(made)
+    assert (outcome.status, outcome.exit_code, outcome.verdict) == ("no_answer", 3, "blocked")
+    assert outcome.message == f"No answer: {NOT_SENT}. Called before: mail.read."
     assert [name for name, _ in dispatcher.calls] == ["mail.read"]
     assert not any(isinstance(event, Retrying) for event in events)
 
-    async def makes_do(tools: ToolCatalog, call: CallTool) -> ActionResult:
-        await sends(tools, call)
-        return FinalAnswer("I did not send it.")
 
-    outcome, _ = await run(begun(planned(a=makes_do)))
-    assert outcome.answer == "I did not send it."
+async def test_a_plan_that_claims_success_after_a_persons_no_has_none() -> None:
+    made, _ = answering_leave(
+        planned(a=sending("bob@example.org", "Done!"), never=FinalAnswer("x")), Leave("no")
+    )
+    outcome, events = await run(made)
+    assert (outcome.status, outcome.answer, outcome.exit_code) == ("no_answer", None, 3)
+    assert outcome.verdict == "blocked"
+    assert outcome.message == (
+        f"No answer: {NOT_SENT}. Called before: mail.read. "
+        "The plan went on without it, and says: Done!"
+    )
+    assert not any(isinstance(event, Answered | Retrying) for event in events)
+
+
+async def test_what_a_person_says_beside_a_no_is_for_the_next_plan() -> None:
+    fakes = planned(a=sending("bob@example.org", "Done!"), b=sending("ann@example.org"))
+    made, _ = answering_leave(fakes, Leave("no", words="to Ann"), Leave("once"))
+    outcome, _ = await run(made)
+    assert outcome.answer == f"sent to ann@example.org\n\n{NOT_SENT[0].upper()}{NOT_SENT[1:]}."
+    assert '"to Ann"' in str(fakes.inputs[1].failed[0].failure)
+
+
+async def test_a_plan_that_does_nothing_after_a_no_with_words_has_no_success_either() -> None:
+    fakes = planned(a=sending("bob@example.org"), b=FinalAnswer("Done!"))
+    made, _ = answering_leave(fakes, Leave("no", words="to Ann"))
+    outcome, _ = await run(made)
+    assert (outcome.status, outcome.exit_code) == ("no_answer", 3)
+    assert NOT_SENT in outcome.message
+    assert outcome.message.endswith("says: Done!")
 
 
 @pytest.mark.parametrize(

@@ -311,3 +311,37 @@ async def test_why_a_call_failed_is_no_answer_unless_the_plan_says_so() -> None:
     assert isinstance(plain, PlanFailed)
     said = await act(solve(f"{body}f'FINAL_ANSWER: it failed: {{e}}'"))
     assert isinstance(said, FinalAnswer)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("desk.remove_file(path='a')", "there is no tools.desk; "),
+        ("desk.remove_file(path='a')", "on offer: tools.add, "),
+        ("desk.add(a=1, b=2)", "; did you mean tools.add?"),
+        ("desk.ad(a=1, b=2)", "; did you mean tools.add?"),
+        ("asyncio.gather(desk.ad(a=1, b=2))", "; did you mean tools.add?"),
+        ("math_server.remove(a=1)", "on offer: tools.add, "),
+        ("remove_file(path='a')", "there is no tools.remove_file; "),
+    ],
+)
+async def test_a_call_of_a_server_or_tool_that_nobody_has_names_those_that_there_are(
+    call: str, told: str
+) -> None:
+    tools = Tools()
+    async with Sandbox() as sandbox:
+        plan = Plan(solve("import asyncio", f"return await {call}"))
+        ran = await run_plan(plan, CATALOG, tools, sandbox)
+    assert isinstance(ran, PlanFailed)
+    name = call.removeprefix("asyncio.gather(").partition("(")[0].partition(".")[0]
+    assert ran.failure.message.startswith(f"NameError: name '{name}' is not defined; ")
+    assert told in ran.failure.message
+    assert ran.failure.line_text is not None
+    assert call in ran.failure.line_text
+
+
+async def test_a_name_that_is_no_call_of_a_tool_stays_pythons_own_mistake() -> None:
+    async with Sandbox() as sandbox:
+        ran = await run_plan(Plan(solve("return desk.size + 1")), CATALOG, Tools(), sandbox)
+    assert isinstance(ran, PlanFailed)
+    assert ran.failure.message == "NameError: name 'desk' is not defined"

@@ -1,12 +1,13 @@
 """Calls that wait for a yes, at a terminal with a screen: how they look, and each answer."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.command_line import ROOT, agent, environment, plan, script, write_profile
+from tests.command_line import ROOT, Finished, agent, environment, plan, script, write_profile
 from tests.screens import ScreenTerminal
 
 SERVER = ROOT / "tests" / "fixtures" / "servers" / "writing_server.py"
@@ -252,3 +253,55 @@ def test_no_value_draws_an_answer(scene: Scene) -> None:
     terminal.send("\r")
     assert terminal.ends() == 3
     assert not (scene.work / "new.txt").exists()
+
+
+def headless(scene: Scene, *bodies: str) -> Finished:
+    """A run where nobody can be asked, of plans that write."""
+    profile = write_profile(
+        scene.home, f"id: files\nscript: {SERVER}\nargs: [{scene.work}]\ndescription: files"
+    )
+    model = script(scene.home, [*map(plan, bodies)])
+    return agent(scene.home, "--profile", str(profile), "--model", model, "write them, please")
+
+
+def test_where_nobody_can_be_asked_one_command_line_allows_all_that_the_run_needs(
+    scene: Scene,
+) -> None:
+    names = ["a.txt", "b.txt", "it's c.txt"]
+    paths = [str(scene.work / name) for name in names]
+    body = (
+        f"path = {paths[1]!r}\n"
+        f"await tools.write_file(path={paths[0]!r}, content='x')\n"
+        f"await tools.write_file(path, 'y')\n"
+        f"await tools.write_file(path={paths[2]!r}, content='z')\n"
+        f"await tools.write_file(path={paths[0]!r}, content='again')\n"
+        f"return 'FINAL_ANSWER: written'"
+    )
+    done = headless(scene, body, f"number = 1\n{body}", body, f"number = 2\n{body}")
+    assert (done.code, scene.text) == (3, BEFORE)
+    lines = done.err.splitlines()
+    assert lines[-2] == "To say yes beforehand to what it needs, as far as is known:"
+    _, *words = shlex.split(lines[-1])
+    rules = [word for word in words if word.startswith("files.write_file(path=")]
+    assert rules == [f"files.write_file(path={path})" for path in paths]
+    script(scene.home, [plan(body)])
+    again = agent(scene.home, *words)
+    assert (again.code, again.out) == (0, "written\n"), again.err
+    assert [Path(path).read_text() for path in paths] == ["again", "y", "z"]
+
+
+def test_what_no_call_was_refused_for_and_what_computes_its_arguments_is_no_rule(
+    scene: Scene,
+) -> None:
+    first, second = (str(scene.work / name) for name in ("a.txt", "b.txt"))
+    body = (
+        f"await tools.write_file(path={first!r}, content='x')\n"
+        f"for number in range(2):\n"
+        f"    await tools.write_file(path={second!r} + str(number), content='y')"
+    )
+    done = headless(scene, body, f"number = 1\n{body}", body, body)
+    assert done.code == 3
+    assert done.err.splitlines()[-1].count("--approve") == 1
+    fails = headless(scene, *["raise ValueError('no')"] * 4)
+    assert fails.code == 3
+    assert "--approve" not in fails.err

@@ -1,5 +1,6 @@
 """Budgets as a user meets them: refused with 3, nothing asked, kept over restarts and kills."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -20,6 +21,8 @@ from tests.command_line import (
     write_profile,
 )
 from tests.modules.cli.by_hand import entry
+from tests.modules.models.http.chat_server import model_server, streams, text
+from tests.modules.models.service import pieces
 
 SAYS_12 = plan('return "FINAL_ANSWER: 12"')
 ADDS = "await tools.add(a={}, b=7)"
@@ -207,3 +210,49 @@ def test_lines_of_a_pipe_share_the_budget_and_each_has_its_line(tmp_path: Path) 
     assert notes.startswith("[today's budget is spent: 10,000 of 10,000 tokens"), (
         "nor beside requests"
     )
+
+
+def uncounted(base_url: str, home: Path, max_tokens: int) -> list[str]:
+    """Options for a run with a played model, whose service tells no tokens."""
+    (home / "config").mkdir(exist_ok=True)
+    model = {
+        "type": "openai",
+        "model": "m",
+        "base_url": base_url,
+        "price": {"input": 0, "output": 0},
+    }
+    models = {"models": {"played": model}}
+    (home / "config" / "models.json").write_text(json.dumps(models), encoding="utf-8")
+    profile = str(write_profile(home, strategy="perception: never"))
+    return ["--profile", profile, "--model", "played", "--max-tokens", str(max_tokens), "--json"]
+
+
+async def test_tokens_that_no_service_counts_are_held_to_the_limit_all_the_same(
+    tmp_path: Path,
+) -> None:
+    fails = plan(f'number = "{"seven " * 400}"\nraise ValueError(str(len(number)))')
+    async with model_server(streams(*text(fails))) as server:
+        options = uncounted(server.url, tmp_path, 100)
+        told = result(await asyncio.to_thread(agent, tmp_path, *options, "hm?"))
+        assert (told["exit_code"], server.bodies) == (3, [])
+        assert "--max-tokens" in told["message"]
+        options = uncounted(server.url, tmp_path, 4_000)
+        told = result(await asyncio.to_thread(agent, tmp_path, *options, "hm?"))
+    assert (told["exit_code"], told["budget"]["measure"]) == (3, "tokens")
+    assert len(server.bodies) == told["usage"]["model_calls"] == told["usage"]["estimated_calls"]
+    assert 0 < len(server.bodies) < 4
+    used = told["usage"]["input_tokens"] + told["usage"]["output_tokens"]
+    sent = sum(len(json.dumps(body["messages"])) for body in server.bodies)
+    assert sent / 6 < used < 4_000 + 600, "what was written is counted, too"
+
+
+async def test_a_reply_that_breaks_off_is_counted_as_far_as_it_came(tmp_path: Path) -> None:
+    piece = json.dumps(text("word " * 800)[1]).encode()
+    broken = pieces(b"data: %b\n\n" % piece, ending="cut")
+    async with model_server(broken) as server:
+        options = uncounted(server.url, tmp_path, 4_000)
+        told = result(await asyncio.to_thread(agent, tmp_path, *options, "hm?"))
+    assert (told["exit_code"], told["budget"]["measure"]) == (3, "tokens")
+    assert len(server.bodies) < 4
+    assert told["usage"]["output_tokens"] >= 1_000
+    assert told["usage"]["estimated_calls"] == len(server.bodies)

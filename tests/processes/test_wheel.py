@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from core.base.files import make_private_folder
-from modules.sandbox.component import compiled
+from modules.sandbox.component import COMPILING, compiled
 from tests.command_line import INDIA, ROOT, environment
 
 COMPONENT = Path("modules", "sandbox", "guest", "plan.wasm")
@@ -62,9 +62,14 @@ def lend_machine_code(home: Path) -> None:
 
 
 def run(
-    installed: Path, home: Path, *arguments: str, program: str = "import agent; agent.main()"
+    installed: Path,
+    home: Path,
+    *arguments: str,
+    program: str = "import agent; agent.main()",
+    lends: bool = True,
 ) -> "subprocess.CompletedProcess[str]":
-    lend_machine_code(home)
+    if lends:
+        lend_machine_code(home)
     return subprocess.run(
         [installed / "bin" / "python", "-c", program, *arguments],
         cwd=home,
@@ -122,6 +127,16 @@ def test_the_wheel_ships_prompts_and_configuration_but_no_tests(installed: Path)
     assert (site / "config" / "profiles.yaml").is_file()
     metadata = next(site.glob("cortex_r-*.dist-info")) / "entry_points.txt"
     assert "cortex-r = agent:main" in metadata.read_text(encoding="utf-8")
+
+
+def test_the_first_plan_of_an_installation_prepares_the_sandbox_and_says_so(
+    installed: Path, tmp_path: Path
+) -> None:
+    first, second = (run(installed, tmp_path, INDIA, lends=False) for _ in range(2))
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr
+    assert first.stdout == second.stdout == "7.599822246093079e+33\n"
+    assert first.stderr.count(f"[sandbox] {COMPILING}\n") == 1
+    assert COMPILING not in second.stderr
 
 
 def test_an_installation_whose_component_is_gone_says_so_and_runs_no_plan(

@@ -119,6 +119,33 @@ class FactStore:
             FactError: it is empty or too long, or there are too many facts.
             OSError: the file can't be written.
         """
+        with folder_locked(self.path):
+            facts = self._current()
+            kept, after = self._with(facts, text, session_id)
+            if after is not facts:
+                self._write(after)
+        return kept
+
+    def all_with(self, texts: Iterable[str]) -> tuple[Fact, ...]:
+        """All facts, as they would be if these were kept; nothing is written for them.
+
+        Raises:
+            FactError: as `keep` does, and `all`.
+            OSError: as `all` does.
+        """
+        facts = self.all()
+        for text in texts:
+            _, facts = self._with(facts, text, "")
+        return facts
+
+    def _with(
+        self, facts: tuple[Fact, ...], text: str, session_id: str
+    ) -> tuple[Fact, tuple[Fact, ...]]:
+        """What keeps `text`, and all facts with it: the same ones where it stands already.
+
+        Raises:
+            FactError: it is empty or too long, or there are too many facts.
+        """
         said = self._redactor.text(bare_fact(text))
         if not said:
             raise FactError("there is nothing to remember: say what, in a sentence")
@@ -128,28 +155,25 @@ class FactStore:
                 f"{len(said):,}: say it in a sentence or two"
             )
         subject = subject_of(said)
-        with folder_locked(self.path):
-            facts = self._current()
-            before = next((fact for fact in facts if fact.subject == subject), None)
-            if before is not None and _plain(before.text) == _plain(said):
-                return before
-            if before is None and len(facts) >= FACTS_MAX:
-                raise FactError(
-                    f"there are {FACTS_MAX:,} facts, which is all that is kept: forget some first"
-                )
-            older: tuple[OlderFact, ...] = ()
-            if before is not None:
-                older = (OlderFact(before.text, before.when), *before.older)[:OLDER_MAX]
-            kept = Fact(
-                _free_id(facts) if before is None else before.fact_id,
-                said,
-                subject,
-                self._clock(),
-                session_id[:_SESSION_CHARACTERS_MAX],
-                older,
+        before = next((fact for fact in facts if fact.subject == subject), None)
+        if before is not None and _plain(before.text) == _plain(said):
+            return before, facts
+        if before is None and len(facts) >= FACTS_MAX:
+            raise FactError(
+                f"there are {FACTS_MAX:,} facts, which is all that is kept: forget some first"
             )
-            self._write([*(fact for fact in facts if fact is not before), kept])
-        return kept
+        older: tuple[OlderFact, ...] = ()
+        if before is not None:
+            older = (OlderFact(before.text, before.when), *before.older)[:OLDER_MAX]
+        kept = Fact(
+            _free_id(facts) if before is None else before.fact_id,
+            said,
+            subject,
+            self._clock(),
+            session_id[:_SESSION_CHARACTERS_MAX],
+            older,
+        )
+        return kept, (*(fact for fact in facts if fact is not before), kept)
 
     def find(self, words: str) -> tuple[Fact, ...]:
         """The facts that hold all telling words of `words`, or that it names by their id.

@@ -63,8 +63,15 @@ def with_value_hints(
         return failure
     advice = [words for said, words in _ADVICE.items() if said in failure.message][:1]
     seen = {call.tool: call.result for call in calls if call.ok}
-    told = list(dict.fromkeys(_hints(names, failure.line, seen)))[:HINTS_MAX]
+    told = value_hints(names, failure.line, seen)
     return replace(failure, message="; ".join([failure.message, *advice, *told]))
+
+
+def value_hints(
+    names: PlanNames, line: int | None, seen: Mapping[str, Json] = MappingProxyType({})
+) -> list[str]:
+    """Where the values of a line come from, the first few; `seen` is what tools gave."""
+    return list(dict.fromkeys(_hints(names, line, seen)))[:HINTS_MAX]
 
 
 def _hints(names: PlanNames, line: int | None, seen: Mapping[str, Json]) -> Iterator[str]:

@@ -29,7 +29,8 @@ import time
 import traceback
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from types import CodeType, ModuleType
+from types import ModuleType
+from typing import TypedDict, cast
 
 import wit_world
 from local_time import be_in_zone, keep_zones
@@ -173,7 +174,7 @@ class Loop(asyncio.BaseEventLoop):
         return future
 
 
-class Policy(asyncio.events._BaseDefaultEventLoopPolicy):
+class Policy(asyncio.events._BaseDefaultEventLoopPolicy):  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUntypedBaseClass] - no stub tells of it
     """Gives our loop to whoever wants one, as `asyncio.run` does."""
 
     _loop_factory = Loop
@@ -188,7 +189,8 @@ class Door:
     def __init__(self, path: str = "") -> None:
         self._path = path
 
-    def __getattr__(self, name: str) -> "Door":
+    def __getattr__(self, name: str) -> Door:
+        """The server or tool of that name."""
         if name.startswith("__"):  # what Python asks of any object
             raise AttributeError(name)
         return Door(f"{self._path}.{name}" if self._path else name)
@@ -196,10 +198,19 @@ class Door:
     __getitem__ = __getattr__
 
     def __call__(self, *args: object, **kwargs: object) -> Awaitable[object]:
+        """Call the tool."""
         return _called("tool", self._path, args, kwargs, _plan_line())
 
     def __repr__(self) -> str:
+        """Its name."""
         return f"<tool {self._path}>"
+
+
+class Given(TypedDict):
+    """What the host gives for `mcp.call_tool`."""
+
+    content: list[dict[str, object]]
+    structured_content: object
 
 
 class Content:
@@ -222,6 +233,7 @@ class Result:
         self.is_error = False
 
     def __str__(self) -> str:
+        """Its text."""
         return "\n".join(str(block.text) for block in self.content if block.text is not None)
 
 
@@ -230,7 +242,7 @@ class Client:
 
     async def call_tool(self, *args: object, **kwargs: object) -> Result:
         """A tool's result with its content blocks."""
-        given = await _called("raw", "mcp.call_tool", args, kwargs, _plan_line())
+        given = cast("Given", await _called("raw", "mcp.call_tool", args, kwargs, _plan_line()))
         return Result(given["content"], given["structured_content"])
 
     def search_tools(self, *args: object, **kwargs: object) -> Awaitable[object]:
@@ -264,15 +276,18 @@ class Output(io.TextIOBase):
         self._line = ""
 
     def writable(self) -> bool:
+        """It is."""
         return True
 
     def write(self, text: str, /) -> int:
+        """Keep the text until its line is whole."""
         self._line += text
         if "\n" in text:
             self.flush()
         return len(text)
 
     def flush(self) -> None:
+        """Give the host what is kept."""
         text, self._line = self._line, ""
         if text:
             wit_world.printed(text.encode("utf-8", "replace").decode())
@@ -298,7 +313,7 @@ def plain(value: object) -> object:
     if inspect.isawaitable(value):
         raise TypeError("a call that was not awaited (write await before it)")
     if isinstance(value, (set, frozenset)):
-        return sorted(value, key=_order)
+        return sorted(cast("Iterable[object]", value), key=_order)
     if isinstance(value, enum.Enum):
         return value.value
     if dataclasses.is_dataclass(value):
@@ -310,7 +325,7 @@ def plain(value: object) -> object:
     ):
         return str(value)  # dates, decimals, errors: what says in words what it is
     if isinstance(value, Iterable) and not isinstance(value, type):
-        return [*value]
+        return [*cast("Iterable[object]", value)]
     if kind.__module__ == MODULE:
         raise TypeError(f"an object of class {kind.__name__}")
     raise TypeError(f"{'an' if kind.__name__[0] in 'aeiou' else 'a'} {kind.__name__}")
@@ -332,9 +347,7 @@ def _order(item: object) -> tuple[str, float, str]:
     return (type(item).__name__, 0, str(item))
 
 
-def _arguments(
-    tool: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
-) -> str:
+def _arguments(tool: str, args: Sequence[object], kwargs: Mapping[str, object], line: int) -> str:
     """The arguments of a call as JSON: a list and an object."""
     written: list[list[str]] = [[], []]
     room = plan.argument_characters
@@ -352,7 +365,9 @@ def _arguments(
         room -= len(written[is_named][-1])
         if room < 0:  # the host counts anew, in bytes
             most = f"{plan.argument_characters:,} bytes of JSON"
-            told = f"{short}() argument '{name[:MOST_QUOTED]}' can't be sent: it is larger than {most}"
+            told = (
+                f"{short}() argument '{name[:MOST_QUOTED]}' can't be sent: it is larger than {most}"
+            )
             raise ToolError(told, line)
     return f"[{','.join(written[0])}],{{{','.join(written[1])}}}"
 
@@ -362,7 +377,7 @@ class Plan:
 
     def __init__(self) -> None:
         self._names = ModuleType(MODULE).__dict__
-        self._memory: dict[str, object] | None = None
+        self._memory: dict[object, object] | None = None  # a plan may use any keys
         self._result_characters = 0
         self.argument_characters = 0
 
@@ -370,8 +385,8 @@ class Plan:
         """Run a plan, and tell how it ended.
 
         `request` has `source`, the `names` that lead to tools, `texts` by name, `zone_seconds`
-        ahead of UTC, `recursion_depth`, the bounds `result_bytes` and `argument_bytes`, and `memory`
-        for a plan that may use it.
+        ahead of UTC, `recursion_depth`, the bounds `result_bytes` and `argument_bytes`, and
+        `memory` for a plan that may use it.
         """
         given = json.loads(request)
         random.seed()  # else each instance has the numbers of the one that was built
@@ -403,7 +418,7 @@ class Plan:
         code = compile(source, PLAN, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         with asyncio.Runner() as runner:
             asyncio.set_event_loop(runner.get_loop())
-            around = eval(code, self._names)
+            around = eval(code, self._names)  # noqa: S307 - the plan: this is its sandbox
             if inspect.iscoroutine(around):
                 runner.run(around)
             if not callable(solve := self._names.get(ENTRY_POINT)):
@@ -436,7 +451,7 @@ class Plan:
         return entries
 
 
-async def _awaited(value: Awaitable[object]) -> object:
+async def _awaited(value: object) -> object:
     while inspect.isawaitable(value):
         value = await value
     return value
@@ -458,7 +473,7 @@ class WitWorld(wit_world.WitWorld):
 def _told(error: BaseException, *, is_result: bool = False) -> dict[str, object]:
     """An exception for the host: its type, text, line of the plan, and whose it is."""
     while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     lines = _plan_lines(error)
     if not lines and error.__cause__ is not None:  # a StopIteration that has left a coroutine
         lines = _plan_lines(error.__cause__)
@@ -526,7 +541,7 @@ _import_ahead()
 keep_zones()
 time.sleep = host.sleep
 os.getcwd = _no_folder
-asyncio.events._set_event_loop_policy(Policy())
+asyncio.events._set_event_loop_policy(Policy())  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - no stub tells of it
 warnings.simplefilter("ignore")
 gc.collect()
 gc.freeze()

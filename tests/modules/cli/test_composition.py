@@ -132,7 +132,8 @@ async def test_the_words_beside_a_no_stand_in_the_next_plans_prompt(tmp_path: Pa
         ask_leave=asking(Person("ask for the port instead"), tmp_path),
     )
     async with talk:
-        assert (await talk.ask("how many pids?")).answer == "done"
+        outcome = await talk.ask("how many pids?")
+    assert outcome.status == "no_answer", "it says that it is done, and has done nothing"
     prompt = model.requests[-1].prompt
     assert "able.pid was not called: the user did not allow this call" in prompt
     assert 'the user\'s own words: "ask for the port instead"' in prompt

@@ -1,5 +1,6 @@
 """`prompt`: what a model would be sent, as text and as JSON; none is asked, and nothing is kept."""
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -14,8 +15,9 @@ from core.base.memory.facts import FACTS_FILE, FactStore
 from core.base.redaction import Redactor
 from core.errors import ExitCode
 from modules.models.credentials import LIST_FILE
-from tests.command_line import ROOT, environment
+from tests.command_line import ROOT, agent, environment, plan, write_profile
 from tests.modules.cli.by_hand import Hand, entry
+from tests.modules.models.http.chat_server import model_server, streams, text
 
 REQUEST = "what is 19 times 29?"
 FREE_SERVER = {"type": "openai", "model": "m", "base_url": "http://127.0.0.1:1/v1"}
@@ -178,3 +180,29 @@ def test_it_holds_what_the_user_has_stated_and_the_workflows_and_keeps_nothing(d
     assert "- facts(thing: str" in asked["system"]
     after = {file: file.read_bytes() for file in folder.rglob("*.json")}
     assert after == before
+
+
+async def test_it_is_to_the_letter_what_is_sent_with_what_the_request_itself_states(
+    tmp_path: Path,
+) -> None:
+    request = "remember that my name is Ann. what is my name?"
+    written = plan('return "FINAL_ANSWER: Ann"')
+    async with model_server(streams(*text(written))) as server:
+        config = tmp_path / "config"
+        config.mkdir()
+        models = {"played": {**FREE_SERVER, "base_url": server.url}}
+        (config / "models.json").write_text(json.dumps({"models": models}), encoding="utf-8")
+        options = ["--profile", str(write_profile(tmp_path)), "--model", "played"]
+        folder = load_profile(tmp_path / "profile.yaml").memory_folder(tmp_path)
+        FactStore(folder, Redactor({})).keep("my name is Bob")
+        before = (folder / FACTS_FILE).read_bytes()
+        shown = await asyncio.to_thread(agent, tmp_path, "prompt", "--json", *options, request)
+        assert (server.bodies, (folder / FACTS_FILE).read_bytes()) == ([], before)
+        done = await asyncio.to_thread(agent, tmp_path, *options, request)
+    assert (done.code, done.out) == (0, "Ann\n"), done.err
+    (asked,) = json.loads(shown.out)["requests"]
+    assert "- my name is Ann (" in asked["user"]
+    assert server.bodies[0]["messages"] == [
+        {"role": "system", "content": asked["system"]},
+        {"role": "user", "content": asked["user"]},
+    ]

@@ -1,5 +1,6 @@
 """The sandbox's machine code: which file is used, who may have written it, when it is made anew."""
 
+import asyncio
 import os
 import stat
 import subprocess
@@ -7,14 +8,21 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from core.errors import SandboxUnavailable
+from core.tools.catalog import ToolCatalog
+from core.tools.content import ToolResult
+from core.tools.spec import ToolSpec
+from core.values import JsonObject
+from modules.sandbox import Sandbox
 from modules.sandbox.build_component import read_seal, sealed, sources_digest
 from modules.sandbox.component import COMPILING, KEPT, compiled, discard, find_compiled
 from tests.command_line import ROOT
+from tests.modules.sandbox.sandbox_tools import TEST_TIMEOUT_SECONDS
 
 EMPTY = b"\0asm\x0d\0\x01\0"
 """The smallest component: compiling it takes no time."""
@@ -203,3 +211,23 @@ def test_the_component_of_this_checkout_is_made_of_its_sources() -> None:
     assert seal is not None
     assert seal.sources == sources_digest()
     assert "componentize-py" in seal.tools
+
+
+async def test_a_plan_knows_every_time_zone() -> None:
+    plan = """import zoneinfo
+from datetime import datetime
+async def solve():
+    summer = datetime(2026, 7, 1, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin"))
+    try:
+        zoneinfo.ZoneInfo("No/Where")
+    except zoneinfo.ZoneInfoNotFoundError:
+        return [summer.isoformat(), sorted(zoneinfo.available_timezones())]
+"""
+    names = files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as box:
+        ran = await box.run(plan, ToolCatalog(()), no_call)
+    assert ran.value == ["2026-07-01T00:00:00+02:00", sorted(names)]
+
+
+async def no_call(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
+    raise AssertionError("the plan calls nothing")

@@ -15,12 +15,14 @@ from core.errors import SpentBudget, UsageError
 from core.events import (
     ActionChosen,
     Answered,
+    Emit,
     Event,
     GraphPlanned,
     Judged,
     MessageSent,
     ModelAnswered,
     ModelAsked,
+    ModelWriting,
     Notice,
     RoleChosen,
     RunFinished,
@@ -100,6 +102,7 @@ class Played:
         self.others = others or {}
         self.events: list[Event] = []
         self.completed = asyncio.Event()
+        self.heard: Emit | None = None
         text = [*([ruling] if ruling else []), *judged]
         queues: Mapping[ModelPurpose, Sequence[Reply]] = {
             "decision": [*paced, *([reply] * calls)],
@@ -132,6 +135,8 @@ class Played:
         self.events.append(event)
         if isinstance(event, SubtaskChanged) and event.state == "completed":
             self.completed.set()
+        if self.heard is not None:
+            await self.heard(event)
 
     def of(self, *kinds: type[Event]) -> list[Event]:
         return [event for event in self.events if isinstance(event, kinds)]
@@ -330,6 +335,32 @@ async def test_an_interruption_ends_all_parts_and_keeps_what_is_done(tmp_path: P
     assert outcome.graph is not None
     assert outcome.graph.states["both"] == "cancelled"
     assert [*outcome.graph.results.values()] == ["one"]
+
+
+async def test_what_a_part_was_writing_when_it_was_interrupted_is_told_and_kept_as_unfinished(
+    tmp_path: Path,
+) -> None:
+    long = PacedReply(ModelReply(answer("It is a wallaby" + " and so on" * 1_000)), seconds=300)
+    replies = by_words(first_fact=answer("one"))
+    played, interrupted = Played(tmp_path, replies, paced=[answer("one"), long]), asyncio.Event()
+
+    async def watch(event: Event) -> None:
+        inner = event.event if isinstance(event, SubtaskEvent) else event
+        if isinstance(inner, ModelWriting) and "wallaby" in inner.text:
+            interrupted.set()
+            played.talk.interrupt()
+
+    played.heard = watch
+    row = TaskGraph("in a row", (FIRST, Subtask("next", "then that", after=("first",))))
+    async with asyncio.timeout(20), played.talk:
+        outcome = await played.talk.ask(row.goal, graph=row)
+        items = await played.talk.session.load()
+    assert interrupted.is_set()
+    assert outcome.status == "interrupted"
+    assert "1 part of 2 finished; first gave: one" in outcome.message
+    _, _, unfinished = outcome.message.partition("\n\nUnfinished, as far as it was written:\n\n")
+    assert unfinished.startswith("**next**\n\nIt is a wallaby")
+    assert items[-1].metadata["message"] == outcome.message
 
 
 async def test_all_parts_pay_from_one_budget(tmp_path: Path) -> None:
