@@ -3,10 +3,8 @@
 import asyncio
 import json
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator
-from random import Random
 
 import pytest
 import pytest_asyncio
@@ -18,7 +16,7 @@ from modules.sandbox.session import PlanSession
 from modules.sandbox.values import MAX_VALUES
 from modules.sandbox.walls.launcher import worker_command
 from modules.sandbox.worker import MESSAGE_BYTES_MAX, Worker
-from tests.modules.sandbox.host_state import children
+from tests.modules.sandbox.kills import survive
 from tests.modules.sandbox.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, solve
 
 LIMITS = SandboxLimits(cpu_seconds=1, wall_seconds=3)
@@ -418,23 +416,14 @@ async def test_a_clock_that_strikes_as_a_plan_ends_does_not_end_the_next() -> No
     assert ends <= {"value", "limit"}
 
 
-KILLS = 12
+PLANS = 120
+KILLED_EVERY = 6
 SEED = 31
 
 
 async def test_a_worker_that_is_killed_at_any_moment_loses_its_own_plan_at_most() -> None:
-    random = Random(SEED)  # noqa: S311 - moments, no secrets
-    plan = solve("return [await tools.add(n, 1) for n in range(3)]")
-    async with asyncio.timeout(6 * TEST_TIMEOUT_SECONDS), Sandbox(LIMITS) as sandbox:
-        for _ in range(KILLS):
-            before = children()
-            running = asyncio.ensure_future(sandbox.run(plan, CATALOG, Tools()))
-            await asyncio.wait({running}, timeout=random.random() * 0.02)
-            for worker in children() or before:
-                os.kill(worker, signal.SIGKILL)
-            result = await running
-            assert result.value == [1, 2, 3] or (result.failure and result.failure.kind == "crash")
-            assert (await sandbox.run(solve("return 2"), CATALOG, Tools())).value == 2
+    counted = await survive(PLANS, SEED, KILLED_EVERY)
+    assert counted.lost <= PLANS // KILLED_EVERY <= counted.kills
 
 
 FAKE = """
