@@ -15,7 +15,7 @@ from modules.sandbox.limits import Finished, Waiting
 from modules.sandbox.session import PlanSession
 from modules.sandbox.values import MAX_VALUES
 from modules.sandbox.walls.launcher import worker_command
-from modules.sandbox.worker import MESSAGE_BYTES_MAX, Worker
+from modules.sandbox.worker import MESSAGE_BYTES_MAX, Worker, WorkerLost
 from tests.modules.sandbox.kills import survive
 from tests.modules.sandbox.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, solve
 
@@ -478,6 +478,17 @@ async def test_a_worker_in_other_hands_is_a_failure_within_bounds(fake: str) -> 
         assert state.failure is not None
         assert len(state.failure.message) < 5000
         assert len(session.printed) <= LIMITS.printed_bytes
+
+
+async def test_a_worker_that_has_died_by_itself_is_cleared_away_without_a_word(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for _ in range(5):
+        worker = await Worker.started([sys.executable, "-c", FAKE], 0.5)
+        with pytest.raises(WorkerLost):
+            await worker.ask("S", "{}", print)
+        await worker.end()
+    assert caplog.text == ""
 
 
 @pytest.mark.asyncio(loop_scope="module")
