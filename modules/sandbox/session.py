@@ -33,7 +33,7 @@ from modules.sandbox.limits import (
 )
 from modules.sandbox.memory import UNREAD, left_memory
 from modules.sandbox.own_words import OwnWords
-from modules.sandbox.values import NotJson, TooLarge, to_json
+from modules.sandbox.values import MAX_VALUES, NotJson, TooLarge, to_json
 from modules.sandbox.worker import Worker, WorkerLost
 
 MAX_CALLS = 200
@@ -41,6 +41,9 @@ MAX_CALLS = 200
 
 SHORTEST_TIMER_SECONDS = 0.005
 """How soon a plan that waits for a timer goes on at the earliest: a busy one holds nobody up."""
+
+LONGEST_TIMER_SECONDS = 24 * 3600.0
+"""As asyncio has it; what comes later is waited for anew."""
 
 _NAME = re.compile(r"\w+")
 
@@ -126,8 +129,14 @@ class PlanSession:
         try:
             state = self._state(await self._asked(letter, message))
             if isinstance(state, Finished) and self._is_halted and self.memory is not None:
-                self._take_memory(_read(await self._asked("R", None)))
+                left = await self._asked("R", None)
+                if not left.startswith("T"):
+                    self._take_memory(_read(left))
             self.is_worker_sound = True
+        except TooLarge as reason:
+            self.is_worker_sound = True
+            message = f"the plan's result or calls can't be looked at: {reason}"
+            state = Finished(failure=PlanFailure("limit", message))
         except WorkerLost as lost:
             self.was_lost_unstarted = letter == "S" and lost.has_died and not self._pieces
             state = Finished(failure=trap_failure(str(lost), self._limits, self._last_line))
@@ -156,7 +165,9 @@ class PlanSession:
         match message := _read(answer):
             case {"calls": list(calls), "timer": None}:
                 return self._waiting(calls, None)
-            case {"calls": list(calls), "timer": int() | float() as timer}:
+            case {"calls": list(calls), "timer": int() | float() as timer} if (
+                0 <= timer <= LONGEST_TIMER_SECONDS  # which is what no number is not
+            ):
                 return self._waiting(calls, timer)
             case {"value": value}:
                 ended = Finished(*self._checked(value))
@@ -277,11 +288,31 @@ def _call(told: Json) -> _Call:
 
 
 def _read(answer: str) -> JsonObject:
-    """What the guest says; raises `Nonsense` where that is no JSON object."""
+    """What the guest says.
+
+    Raises:
+        Nonsense: it is no JSON object, or holds half a surrogate pair.
+        TooLarge: it holds more values than can be read without holding up others.
+    """
+    if _is_dense(answer):
+        raise TooLarge(f"it holds more than {MAX_VALUES:,} values")
     try:
         message: Json = json.loads(answer.removeprefix("G"))
+        if "\\ud" in answer.lower():
+            json.dumps(message, ensure_ascii=False).encode()
     except ValueError as error:  # also of numbers with too many digits
         raise Nonsense(str(error)) from None
     if not isinstance(message, dict):
         raise Nonsense("it is no object")
     return message
+
+
+def _is_dense(text: str) -> bool:
+    """Whether a JSON text has too many values; looked at outside of its strings, in linear time."""
+    if sum(map(text.count, ",[{")) <= MAX_VALUES:
+        return False
+    bare = text.replace("\\\\", "").replace('\\"', "")
+    if bare.count('"') > 2 * MAX_VALUES:
+        return True
+    outside = "".join(bare.split('"')[::2])
+    return sum(map(outside.count, ",[{")) > MAX_VALUES
