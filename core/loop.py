@@ -312,12 +312,8 @@ class AgentLoop(InterruptibleRun):
     async def _without_plan(
         self, run: Run, reply: NoPlan, emit: Emit
     ) -> PlanFailed | FinalAnswer | Declined:
-        """What a reply without a plan comes to: the second one in words is the answer.
-
-        Where a text was read, the first one is: it says what the text says.
-        """
-        may_be_words = run.has_words or run.observation is not None
-        if reply.answer is None or not may_be_words:
+        """What a reply without a plan comes to: the second one in words is the answer."""
+        if reply.answer is None or not run.has_words:
             run.has_words = run.has_words or reply.answer is not None
             if reply.failure.advice:
                 told = f"{reply.failure.for_person}; {reply.failure.advice}"
