@@ -147,12 +147,12 @@ def test_a_step_that_has_a_text_to_read_is_told_to_answer_from_it() -> None:
 async def test_the_forms_that_such_a_step_is_given_are_read_as_they_are_filled_in(
     verdict: str,
 ) -> None:
-    (form,) = (line for line in READ_ALREADY.split("\n") if line.startswith(verdict))
-    model = Answering(ModelReply(form.replace("…", "when it was built")))
+    (form,) = (block for block in READ_ALREADY.split("```") if verdict in block)
+    model = Answering(ModelReply(f"```{form}```"))
     inputs = replace(INPUTS, step=2, observation="Rent 640 euros")
     plan = await PlanWriter(model, profile())(inputs, PROMPTS[0])
     assert isinstance(plan, Plan)
-    assert f"return '{verdict}" in plan.source
+    assert f'return "{verdict} ' in plan.source
 
 
 def test_a_retry_tells_plan_error_line_and_what_succeeded() -> None:

@@ -98,14 +98,20 @@ ENGLISH_WORDS = frozenset(
 shares no words with them says nothing in any other."""
 
 READ_ALREADY = f"""\
-Where tools have to be called for the answer, plan their calls. Else reply with one line, without \
-code, the dots filled in from the text above. Where it says nothing of what is asked:
-{NO_ANSWER} the text does not say …
-Where it does:
-{FINAL_ANSWER} …"""
-"""Follows a request whose text was got in an earlier step. Small models fill a form in, where they
-only repeat the verdict of their last plan when they are told in words what to do. Of two forms they
-take the last unless something speaks against it, so that is the answer's."""
+Where the text above says what is asked, reply with just this, the dots filled in:
+```python
+async def solve():
+    return "{FINAL_ANSWER} …"
+```
+Where it does not say it, reply with just this:
+```python
+async def solve():
+    return "{NO_ANSWER} the text does not say it"
+```
+Where tools have to be called for it, plan their calls."""
+"""Follows a request whose text was got in an earlier step, and stands before it. Small models fill
+a form in, where they only repeat the verdict of their last plan when they are told in words what to
+do. Two lines without code they fill in with the no, also where the text holds the answer."""
 
 PRESENT_WORDS = frozenset(
     (
