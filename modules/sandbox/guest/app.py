@@ -64,6 +64,12 @@ POLLS = 1000
 LEFT_CHARACTERS = 4_000_000
 """Characters of the working memory that are told; the host keeps fewer."""
 
+DEPTH_MAX = 101
+"""Levels of a value in the working memory, itself included; the host takes one fewer."""
+
+LEVEL_MAX = 150_000
+"""Values in one level of it."""
+
 NAMES_MAX = 1000
 """Names of the working memory that are told; the host keeps fewer."""
 
@@ -467,6 +473,7 @@ class Plan:
         for name, value in [*self._memory.items()][:NAMES_MAX]:
             text, fault = None, None
             try:
+                _check_depth(value)
                 text = json.dumps(value, ensure_ascii=False, allow_nan=False)
                 room -= len(text)
                 if room < 0:
@@ -476,6 +483,23 @@ class Plan:
             is_name = isinstance(name, str) and len(name) <= MOST_QUOTED
             entries.append([name if is_name else None, text, fault])
         return entries
+
+
+def _check_depth(value: object) -> None:
+    """See that lists and dicts don't nest deeper than the host takes, nor than the stack allows."""
+    level = [value]
+    for _ in range(DEPTH_MAX):
+        level = [
+            inner
+            for item in level
+            if isinstance(item, (dict, list, tuple))
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return
+        if len(level) > LEVEL_MAX:
+            raise TooLargeError(f"it holds more than {LEVEL_MAX:,} values")
+    raise TooLargeError(f"it is nested deeper than {DEPTH_MAX} levels")
 
 
 async def _awaited(value: object) -> object:

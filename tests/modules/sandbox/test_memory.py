@@ -141,7 +141,7 @@ async def test_where_the_worker_can_tell_no_more_that_is_said(
         ("float('nan')", "not JSON compliant"),
         ("[1e999]", "not JSON compliant"),
         ("10 ** 10**5", "digits"),
-        ("memory", "Circular reference"),
+        ("memory", "nested deeper than 101 levels"),
         ("{(1, 2): 3}", "keys must be"),
         ("'x' * 600_000", "there is no room for it, memory takes 500.0 kB in all"),
         ("'\u00e9' * 300_000", "there is no room for it"),
