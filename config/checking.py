@@ -3,8 +3,9 @@
 A mistake is told with its file, line and key, and with what is allowed there.
 """
 
+import re
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from pathlib import Path
 from typing import Annotated, ClassVar, TypeAlias, TypeGuard, TypeVar, get_args
 
@@ -31,7 +32,14 @@ Count: TypeAlias = Annotated[int, Field(strict=True)]
 Location: TypeAlias = tuple[int | str, ...]
 
 _SHOWN_CHARACTERS = 60
-_PYDANTIC_DEMAND = "Input should be "
+_PYDANTIC_DEMAND = re.compile(
+    r"(?:Input|String|Value|Tuple|List|Set|Frozenset|Dictionary) should "
+    r"(.+?)(?: after validation\b.*)?",
+    re.DOTALL,
+)
+"""Pydantic's name for a kind of Python's, and what is demanded of such a value."""
+
+_ANY_KEY = "any"
 _MAPPING_KEY = "[key]"
 """What Pydantic puts behind the name of a map's entry when the name itself is wrong."""
 
@@ -61,7 +69,8 @@ def check(document: object, schema: type[SchemaT], path: Path, text: str) -> Sch
     try:
         return schema.model_validate(document)
     except ValidationError as error:
-        problems = error.errors(include_url=False, include_context=True)
+        found = error.errors(include_url=False, include_context=True)
+    problems = [problem for problem in found if not _is_only_what_is_left(problem)]
     # JSON is YAML but for the tab, which JSON allows between tokens.
     nodes = compose_yaml(text.replace("\t", " "))
     lines: list[str] = []
@@ -72,6 +81,16 @@ def check(document: object, schema: type[SchemaT], path: Path, text: str) -> Sch
     if hidden := len(problems) - len(lines):
         lines.append(f"{path}: … and {hidden} more problems")
     raise SettingsError("\n".join(lines))
+
+
+def _is_only_what_is_left(error: ErrorDetails) -> bool:
+    """Whether a list is too short for the sole reason that Pydantic left out its wrong entries."""
+    given = error["input"]
+    return (
+        error["type"] == "too_short"
+        and isinstance(given, Sized)
+        and len(given) >= error.get("ctx", {}).get("min_length", 0)
+    )
 
 
 def _explained(error: ErrorDetails, schema: type[BaseModel]) -> str:
@@ -95,7 +114,8 @@ def _explained(error: ErrorDetails, schema: type[BaseModel]) -> str:
         case "model_type" | "dict_type":
             allowed = _allowed_keys(schema, path)
             found = "empty" if error["input"] is None else value
-            return f"{key} is {found}; expected a section with keys: {allowed}"
+            keys = "" if allowed == _ANY_KEY else f" with keys: {allowed}"
+            return f"{key} is {found}; expected a section{keys}"
         case "tuple_type":
             return f"{key} is {value}; expected a list"
         case "string_type":
@@ -122,11 +142,11 @@ def line_of(document: yaml.Node | None, keys: Location) -> int | None:
 
 def _other(key: str, error: ErrorDetails) -> str:
     message = error["msg"].removeprefix("Value error, ")
-    if message.startswith(_PYDANTIC_DEMAND):
-        wish = message.removeprefix(_PYDANTIC_DEMAND)
-        return f"{key} is {_value(error)}; it should be {wish}"
+    demand = _PYDANTIC_DEMAND.fullmatch(message)
     if isinstance(error["input"], dict | list):
-        return f"{key}: {message}"
+        return f"{key} should {demand[1]}" if demand else f"{key}: {message}"
+    if demand:
+        return f"{key} is {_value(error)}; it should {demand[1]}"
     return f"{key} is {_value(error)}: {message}"
 
 
@@ -159,7 +179,7 @@ def _shown(value: object) -> str:
 
 def _allowed_keys(schema: type[BaseModel], path: Location) -> str:
     found = _annotation_at(schema, path)
-    return ", ".join(found.model_fields) if _is_section(found) else "any"
+    return ", ".join(found.model_fields) if _is_section(found) else _ANY_KEY
 
 
 def _annotation_at(schema: type[BaseModel], path: Location) -> object:

@@ -25,9 +25,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from core.base.frozen import frozen
+
+NEW_SESSION: Final = "begin a new session"
+"""The way out of a session that is too long that there is behind every door."""
 
 
 class ExitCode(IntEnum):

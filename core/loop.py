@@ -157,6 +157,7 @@ class AgentLoop(InterruptibleRun):
             rules_wanted=(*self._calls.rules_wanted,),
             verdict="blocked" if status == "no_answer" and gave_up else None,
             grounded=self._is_grounded(run, text) if status == "done" else None,
+            unfinished=self.unfinished if status == "interrupted" else "",
         )
         context.final_answer = outcome.result
         if outcome.answer is not None:

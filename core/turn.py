@@ -388,6 +388,8 @@ class RunOutcome:
     is from the model's own knowledge: no call succeeded, nothing came with the request, nothing was
     computed or found before (`core.run.grounding`). It is None where there is no answer.
     `rules_wanted` would allow the calls for which nobody was there to say yes, as far as is known.
+    `unfinished` is what the model had written of an answer when the run was interrupted, with which
+    `message` ends then.
     """
 
     status: RunStatus
@@ -404,6 +406,7 @@ class RunOutcome:
     verdict: Verdict | None = None
     grounded: bool | None = None
     rules_wanted: tuple[str, ...] = ()
+    unfinished: str = ""
 
     @property
     def result(self) -> str:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from config.schema import AgentProfile
 from core.base.frozen import frozen
-from core.errors import ModelUnavailable
+from core.errors import NEW_SESSION, ModelUnavailable
 from core.events import Emit, Notice
 from core.ports import CountingModel, DecisionInputs, ModelReply, ModelRequest, PlanReply
 from core.run.observation import observation_room, shorten
@@ -136,7 +136,7 @@ class PlanWriter:
                 Notice(
                     "model",
                     f"the prompt was too long for {self.model.name}; asked again with {characters} "
-                    "(/compact summarises the session)",
+                    f"(to keep prompts short, {NEW_SESSION})",
                 )
             )
         return await self.model.generate(request)

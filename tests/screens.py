@@ -160,14 +160,24 @@ class ScreenTerminal(ForkedTerminal):
     """A terminal with a screen, which answers where its cursor is, as terminals do."""
 
     def __init__(
-        self, *arguments: str, environ: Mapping[str, str], cwd: Path, columns: int = COLUMNS
+        self,
+        *arguments: str,
+        environ: Mapping[str, str],
+        cwd: Path,
+        columns: int = COLUMNS,
+        loses_output: bool = True,
     ) -> None:
-        """Run `agent.py ARGUMENTS` at it."""
+        """Run `agent.py ARGUMENTS` at it; see `ForkedTerminal`."""
         self.recorder = Recorder(columns, FORKED_ROWS)
         self.screen = self.recorder.screen
         self.screen.write_process_input = self._answer
         super().__init__(
-            *arguments, environ=environ, cwd=cwd, timeout=WAIT_SECONDS, columns=columns
+            *arguments,
+            environ=environ,
+            cwd=cwd,
+            timeout=WAIT_SECONDS,
+            columns=columns,
+            loses_output=loses_output,
         )
 
     @property

@@ -186,6 +186,7 @@ class ToolSpec:
         """Whether arguments beyond the named ones go to the server, to judge there."""
         more = self.arguments_schema.get("additionalProperties")
         is_open = more is True or isinstance(more, dict) or not self.parameters
+        is_open = is_open or bool(as_object(self.arguments_schema.get("patternProperties")))
         return is_open or (more is None and self._has_named_choices)
 
     @property

@@ -12,6 +12,7 @@ from config.texts import TextProblem, load_json
 from core.base.text import shorten
 from core.errors import UsageError
 from core.tools.json_schema import Contradiction, as_object, merge, resolve
+from core.tools.schema_check import SchemaCheck
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 
@@ -90,8 +91,10 @@ def _schema_of(name: str, tool: ToolSpec) -> JsonObject | None:
             break
         one = _resolved(waiting.pop(), tool.input_schema)
         properties = as_object(one.get("properties"))
-        if name in properties:
-            named.append(properties[name])
+        own = [properties[name]] if name in properties else []
+        own += _by_pattern(name, as_object(one.get("patternProperties")))
+        if own:  # all of them count
+            named.append(own[0] if len(own) == 1 else {"allOf": own})
         elif isinstance(more := one.get("additionalProperties"), dict):
             others.append(more)
         for key in _CHOICES:
@@ -99,6 +102,17 @@ def _schema_of(name: str, tool: ToolSpec) -> JsonObject | None:
                 waiting += choices
     found = named or others
     return {"anyOf": found} if found else None
+
+
+def _by_pattern(name: str, patterns: JsonObject) -> Iterator[Json]:
+    """The schemas whose regular expression the name matches, by the engine that checks calls."""
+
+    def is_matched(*those: str) -> bool:
+        refusing: JsonObject = dict.fromkeys(those, False)
+        return bool(SchemaCheck({"patternProperties": refusing}).faults({name: None}))
+
+    if patterns and is_matched(*patterns):  # together they may not be too many to read
+        yield from (schema for pattern, schema in patterns.items() if is_matched(pattern))
 
 
 def _from_stdin(stdin: BinaryIO) -> str:

@@ -24,6 +24,7 @@ from core.base.frozen import frozen
 from core.errors import ExitCode, UsageError
 from core.events import Emit, Event, ModelAnswered, RunStarted, SubtaskEvent
 from core.process.server import SpawnedServer
+from core.run.answer import INTERRUPTED
 from core.team.graph import TaskGraph
 from core.turn import OWN_KNOWLEDGE, RunOutcome
 from modules.cli.command_line import Arguments, is_lone_word
@@ -40,7 +41,13 @@ from modules.sandbox import Sandbox, limits_of
 from modules.session.ids import find_session, kept_sessions, resumed_session
 from modules.session.request import Beside, StdinReader
 from modules.team.entry import TeamEntry
-from modules.terminal.answer import one_line_of, print_answer, print_failure_line, print_json
+from modules.terminal.answer import (
+    UNFINISHED_LABEL,
+    one_line_of,
+    print_answer,
+    print_failure_line,
+    print_json,
+)
 from modules.terminal.display.pictures import Pictures
 from modules.terminal.streams import Complaints, typed_answer, writing_stdout
 from modules.terminal.waits import Waits, interrupting, let_interrupts_raise
@@ -294,7 +301,7 @@ class Interaction:
         if outcome.grounded is False and not self.setting.arguments.json:
             self.progress.say_beside_answer(OWN_KNOWLEDGE)
         if outcome.answer is None:
-            complaints.fail(outcome.message, outcome.exit_code)
+            complaints.fail(self._with_draft_shown(outcome), outcome.exit_code)
             for line in allowing:
                 complaints.tell(line, is_command=True)
         return outcome.exit_code
@@ -306,6 +313,16 @@ class Interaction:
         rules = [word for rule in outcome.rules_wanted for word in ("--approve", rule)]
         program, *words = self.setting.arguments.typed or ("agent.py",)
         return ALLOW_ALL, f"  {shlex.join([program, *rules, *words])}"
+
+    def _with_draft_shown(self, outcome: RunOutcome) -> str:
+        """Why there is no answer; on a terminal the unfinished one is laid out before it."""
+        if not (outcome.unfinished and sys.stderr.isatty()):
+            return outcome.message
+        draft = self.setting.complaints.redactor.text(outcome.unfinished)
+        with suppress(OSError):  # nobody listens to the complaints
+            folders = self.conversation.document_folders
+            print_answer(draft, sys.stderr, folders, UNFINISHED_LABEL)
+        return INTERRUPTED
 
     def _answered_by(self, outcome: RunOutcome) -> str:
         """The model that wrote the last plan; where there is no answer, at least who was to.

@@ -24,7 +24,12 @@ from modules.terminal.input.codes import end_cut_text
 from modules.terminal.input.repl import GREETING, Leaving, Repl, WayOut, piped_lines
 from modules.terminal.input.typeahead import keeping_typeahead
 from modules.terminal.streams import StdoutLost, log_bug, writing_stdout
-from modules.terminal.waits import can_erase, cut_by_interrupt, interrupting
+from modules.terminal.waits import (
+    can_erase,
+    end_at_interrupt,
+    interrupting,
+    is_cut_by_interrupt,
+)
 
 if TYPE_CHECKING:
     from modules.terminal.input.prompt import TypedAhead
@@ -87,10 +92,11 @@ class _Requests:
 
         is_typed = sys.stdin.isatty()
         try:
+            end_at_interrupt()
             with (
-                keeping_typeahead() if is_typed and can_erase(os.environ) else nullcontext(),
                 interrupting(interrupt if is_typed else end, signal.SIGINT),
                 interrupting(end, signal.SIGTERM),
+                keeping_typeahead() if is_typed and can_erase(os.environ) else nullcontext(),
             ):
                 async with self._conversation:
                     return await (self._typed() if is_typed else self._piped())
@@ -174,11 +180,11 @@ class _Requests:
             if outcome.answer is not None and not outcome.steps and outcome.graph is None:
                 # No plan has made it: it is the page that helps.
                 outcome = replace(outcome, answer=self._commands.reworded(outcome.answer))
-            with cut_by_interrupt():
-                return self.interaction.report(outcome)
-            end_cut_text(sys.stdout)
-            self._say("loop", "the answer was cut here; /save FILE keeps all of it")
-            return ExitCode.INTERRUPTED
+            if is_cut_by_interrupt(functools.partial(self.interaction.report, outcome)):
+                end_cut_text(sys.stdout)
+                self._say("loop", "the answer was cut here; /save FILE keeps all of it")
+                return ExitCode.INTERRUPTED
+            return outcome.exit_code
         finally:
             self._is_interrupted = False
             self.interaction.progress.end_waits()  # what goes on has no row beside a prompt

@@ -13,7 +13,7 @@ from modules.sandbox.language import (
     NO_SOLVE,
     line_text,
 )
-from modules.sandbox.limits import MIB, SandboxLimits
+from modules.sandbox.limits import MAX_TOOL_ERROR_CHARACTERS, MIB, SandboxLimits
 from modules.sandbox.values import MAX_NAME_CHARACTERS
 
 RESULT_FORMS = "return text, a number, a list or a dict"
@@ -21,6 +21,11 @@ RESULT_FORMS = "return text, a number, a list or a dict"
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 _IMPORT = re.compile(r"unknown import: `wasi:([a-z]{1,20})/")
+
+_INDEX = re.compile(r"index-sized|ssize_t")
+"""What Python says of a size beyond the 32 bits that memory has there."""
+
+_MEMORY = "; a plan may use {} MB: build less at once"
 
 _OUTSIDE = "a plan has no files, network or processes of its own: call a tool"
 
@@ -46,7 +51,8 @@ def failure_of(
     text = shorten(error.text, MAX_MESSAGE_CHARACTERS)
     match error.origin:
         case "tool":
-            return _at("tool", text, error.line, source)
+            whole = shorten(error.text, MAX_TOOL_ERROR_CHARACTERS)
+            return _at("tool", whole, error.line, source)
         case "entry":
             return PlanFailure("syntax", NO_SOLVE)
         case "size":
@@ -67,8 +73,8 @@ def _judged(
     match kind:
         case "SyntaxError" | "IndentationError" | "TabError":
             return "syntax", ""
-        case "MemoryError":
-            return "limit", f"; a plan may use {limits.memory_bytes // MIB} MB: build less at once"
+        case "MemoryError" | "OverflowError" if kind == "MemoryError" or _INDEX.search(text):
+            return "limit", _MEMORY.format(limits.memory_bytes // MIB)
         case "RecursionError":
             return "limit", f"; calls may nest {limits.recursion_depth} deep: use a loop"
         case "ModuleNotFoundError":
@@ -80,6 +86,8 @@ def _judged(
             return "unsupported", f"; {_OUTSIDE}"
         case "EOFError":
             return "unsupported", "; nobody can be asked from a plan"
+        case "TypeError" if "async_generator" in text:
+            return "error", "; write [await … for …] in brackets, or async for"
         case "NameError" if (found := _UNDEFINED.search(text)) is not None:
             return "error", hint(found[1])
         case _:
@@ -103,8 +111,11 @@ def trap_failure(reason: str, limits: SandboxLimits, last_call: int | None) -> P
         return PlanFailure("limit", "values or calls are nested too deeply: use a loop")
     if (found := _IMPORT.search(reason)) is not None:
         return PlanFailure("unsupported", f"the plan asked for {found[1]}; {_OUTSIDE}")
-    last = reason.strip().rpartition("\n")[2].strip()
-    return PlanFailure("crash", f"the sandbox ended: {shorten(last, MAX_MESSAGE_CHARACTERS)}")
+    last = shorten(reason.strip().rpartition("\n")[2].strip(), MAX_MESSAGE_CHARACTERS)
+    if "wasm trap" in last:  # CPython doesn't always notice that it was given no memory
+        broke = f"the plan's Python broke down ({last})"
+        return PlanFailure("limit", f"{broke}{_MEMORY.format(limits.memory_bytes // MIB)}")
+    return PlanFailure("crash", f"the sandbox ended: {last}")
 
 
 def limit_failure(message: str, line: int | None, source: str) -> PlanFailure:

@@ -82,7 +82,7 @@ class PlanSession:
         self._own = OwnWords()
         self._source = ""
         self._pieces: list[str] = []
-        self._printable = limits.printed_bytes
+        self._printed_bytes = 0
         self._made = 0
         self._sent = 0
         self._open: set[int] = set()
@@ -149,13 +149,13 @@ class PlanSession:
         """The worker's answer, with its letter."""
         if self._worker is None:
             raise RuntimeError("this plan was not started")
-        return await self._worker.ask(letter, json.dumps(message), self._take_printed)
+        return await self._worker.ask(letter, json.dumps(message), self._keep_printed)
 
-    def _take_printed(self, text: str) -> None:
-        """Keep what is printed; raises `Nonsense` where that is more than a worker lets through."""
-        self._printable -= len(text) or 1
-        if self._printable < 0:
-            raise Nonsense("more is printed than may be")
+    def _keep_printed(self, text: str) -> None:
+        """Keep what the plan prints; a sound worker ends the plan that prints too much."""
+        self._printed_bytes += len(text.encode()) or 1
+        if self._printed_bytes > self._limits.printed_bytes:
+            raise WorkerLost("printed")
         self._pieces.append(text)
 
     def _state(self, answer: str) -> PlanState:

@@ -22,6 +22,9 @@ MESSAGE_BYTES_MAX = 8 * MIB
 READ_BYTES = 256 * 1024
 """What the pipe may hold ready."""
 
+FRAMES_AT_ONCE = 200
+"""Printed lines that are taken before others have their turn."""
+
 START_SECONDS = 20.0
 """Bound on the start of a worker; 0.1 s is usual."""
 
@@ -74,6 +77,8 @@ class Worker:
         worker = cls(process, reply_seconds)
         try:
             said = await worker._within(START_SECONDS, worker._frame())
+            if not said.startswith("W"):
+                raise WorkerLost("it says what no worker says")
         except BaseException:
             await worker.end()
             raise
@@ -128,8 +133,12 @@ class Worker:
     async def _answer(self, on_printed: Callable[[str], None]) -> str:
         if self._process.stdin is not None:
             await self._process.stdin.drain()
+        told = 0
         while (frame := await self._frame()).startswith("P"):
             on_printed(frame[1:])
+            told += 1
+            if told % FRAMES_AT_ONCE == 0:  # what has arrived already waits for nothing
+                await asyncio.sleep(0)
         return frame
 
     async def _frame(self) -> str:

@@ -183,8 +183,13 @@ _LINE_BREAK = lazy_pattern(r"\r\n|\r|\n")
 
 LABEL: Final = "💡 Final Answer:"
 
+UNFINISHED_LABEL: Final = "💡 Unfinished Answer:"
+"""Stands before what was written of an answer that a person has interrupted."""
 
-def print_answer(answer: str, stream: TextIO, folders: Sequence[Path] = ()) -> None:
+
+def print_answer(
+    answer: str, stream: TextIO, folders: Sequence[Path] = (), label: str = LABEL
+) -> None:
     """Write an answer: labelled and laid out for a terminal, bare for a pipe or file.
 
     On a terminal it is taken for markdown, unless it is a value (see `value_of`), and nothing in
@@ -195,11 +200,11 @@ def print_answer(answer: str, stream: TextIO, folders: Sequence[Path] = ()) -> N
     """
     text = answer
     if stream.isatty():
-        text = f"{LABEL} {printable(answer)}"
+        text = f"{label} {printable(answer)}"
         if isinstance(value_of(answer), str):
             from modules.terminal.display.page import page_text  # late: rich takes 0.06 s
 
-            text = page_text(answer, stream, LABEL, os.environ, folders) or text
+            text = page_text(answer, stream, label, os.environ, folders) or text
     write(f"{text}\n", stream)
 
 

@@ -18,6 +18,7 @@ from typing import Final, TypeAlias
 from core.base.clock import Clock
 from core.base.frozen import frozen
 from core.base.text import seconds_text
+from core.errors import ExitCode
 from modules.terminal.display.keyboard import Keyboard
 from modules.terminal.display.region import DIM, Region, Row, can_erase, row
 from modules.terminal.streams import TextSink
@@ -254,23 +255,42 @@ def _row_of(wait: _Wait, now: float) -> Row:
     return row((f"[{wait.stage}]", DIM), f" {mark_at(elapsed)} {text}", end=end)
 
 
-@contextmanager
-def cut_by_interrupt() -> Generator[None]:
-    """While inside, Ctrl-C ends at once what blocks the event loop: a text that is written.
+def is_cut_by_interrupt(work: Callable[[], object]) -> bool:
+    """Do what blocks the event loop, the writing of a text; whether Ctrl-C has ended it at once.
 
-    For `interrupting`, which a loop must be free for. What follows the block goes on. Main thread
-    only.
+    For `interrupting`, which a loop must be free for. Another Ctrl-C does what it did before, so
+    that it breaks off nothing here. Main thread only.
     """
-    before, waking = signal.getsignal(signal.SIGINT), signal.set_wakeup_fd(-1)
-    try:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        yield
-    except KeyboardInterrupt:
-        pass
-    finally:
+    before = signal.getsignal(signal.SIGINT)
+
+    def cut(*_: object) -> None:
         signal.signal(signal.SIGINT, before)
-        signal.siginterrupt(signal.SIGINT, False)
-        signal.set_wakeup_fd(waking)
+        raise KeyboardInterrupt
+
+    try:
+        try:
+            signal.signal(signal.SIGINT, cut)
+            work()
+        finally:
+            signal.signal(signal.SIGINT, before)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def end_at_interrupt() -> None:
+    """From now on Ctrl-C ends the process at once: it has nothing to close, before work or after.
+
+    Only while `interrupting` it does not. An exception could come at any place, and be lost or
+    break off another's handling. Main thread only.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _end)
+
+
+def _end(*_: object) -> None:
+    os.write(2, b"interrupted\n")
+    os._exit(ExitCode.INTERRUPTED)
 
 
 def let_interrupts_raise() -> None:
@@ -287,17 +307,18 @@ def let_interrupts_raise() -> None:
 def interrupting(action: Callable[[], object], *signals: signal.Signals) -> Generator[None]:
     """While inside, the signals call `action` instead of stopping the program.
 
-    Afterwards they do what they did before; asyncio by itself would put Python's defaults there,
-    not the handler by which `asyncio.run` cancels its main task. Main thread only.
+    Afterwards they do what they did before. With handlers of asyncio's there would be a moment at
+    the end in which Ctrl-C raised KeyboardInterrupt, wherever the program is. Main thread only.
     """
     loop = asyncio.get_running_loop()
-    before = {number: signal.getsignal(number) for number in signals}
-    for number in before:
-        loop.add_signal_handler(number, action)
+
+    def call(*_: object) -> None:
+        loop.call_soon_threadsafe(action)
+
+    before = {number: signal.signal(number, call) for number in signals}
     try:
         yield
     finally:
         for number, handler in before.items():
-            loop.remove_signal_handler(number)
             if handler is not None:  # one that Python did not put there can't be put back
                 signal.signal(number, handler)

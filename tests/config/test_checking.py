@@ -8,6 +8,7 @@ from pydantic import Field
 from config.checking import Section, check
 from config.settings import SettingsError
 from config.texts import load_json, load_yaml
+from core.values import Json
 
 
 class Inner(Section):
@@ -18,6 +19,8 @@ class Outer(Section):
     one: Inner = Inner()
     maybe: Inner | None = None
     many: tuple[Inner, ...] = ()
+    some: tuple[Inner, ...] = Field(default=(Inner(),), min_length=1, max_length=2)
+    word: str = Field(default="x", min_length=1, pattern="^[a-z]*$")
     named: dict[str, Inner] = Field(default_factory=dict[str, Inner])
     lists: list[list[Inner]] = Field(default_factory=list[list[Inner]])
     table: dict[str, int] = Field(default_factory=dict[str, int])
@@ -53,7 +56,7 @@ def test_a_map_entry_shows_its_own_value() -> None:
 
 
 def test_the_whole_document_is_called_the_file() -> None:
-    keys = "one, maybe, many, named, lists, table"
+    keys = "one, maybe, many, some, word, named, lists, table"
     assert told(5) == f"FILE: the file is 5; expected a section with keys: {keys}"
 
 
@@ -79,3 +82,23 @@ def test_json_has_lines_like_yaml() -> None:
 @pytest.mark.parametrize("text", ["", "a: [", "[" * 100, "a: \x00"])
 def test_a_text_that_is_not_what_was_read_gives_no_line(text: str) -> None:
     assert told({"one": 5}, text).startswith("FILE: 'one' is 5; expected a section")
+
+
+def test_each_mistake_is_told_once() -> None:
+    assert told({"some": [{"x": 1}]}) == "FILE: unknown key 'some.0.x'; allowed here: kind"
+
+
+@pytest.mark.parametrize(
+    ("document", "fault"),
+    [
+        ({"some": []}, "'some' should have at least 1 item"),
+        ({"some": [{"kind": "a"}] * 3}, "'some' should have at most 2 items"),
+        ({"table": ["a"]}, "'table' is ['a']; expected a section"),
+        ({"some": 3}, "'some' is 3; expected a list"),
+        ({"word": ""}, "'word' is ''; it should have at least 1 character"),
+        ({"word": "A"}, "'word' is 'A'; it should match pattern '^[a-z]*$'"),
+        ({"table": {"a": [1]}}, "'table.a' should be a valid integer"),
+    ],
+)
+def test_no_mistake_is_told_with_the_names_of_pythons_types(document: Json, fault: str) -> None:
+    assert told(document) == f"FILE: {fault}"

@@ -314,8 +314,8 @@ def profile_error(folder: Path, servers: str) -> str:
     [
         ("id: a, script: x, env: {PORT: 8080}", ".env.PORT", "is a number; expected text, in quo"),
         ("id: a, script: x, env: {1: a}", ".env.1", "is 1; expected text"),
-        ("id: a b, script: x", ".id", "is 'a b': "),
-        ("id: a.b, script: x", ".id", "is 'a.b': "),
+        ("id: a b, script: x", ".id", "is 'a b'; it should match"),
+        ("id: a.b, script: x", ".id", "is 'a.b'; it should match"),
         ("id: a, script: ''", ".script", "is ''"),
         ("id: a, command: ''", ".command", "is ''"),
         (

@@ -261,7 +261,7 @@ def test_aliases_that_multiply_or_hold_themselves_cost_nothing(tmp_path: Path) -
             "FILE:2: 'team': role 'reasercher' is no preset, and so needs a 'purpose' that says "
             "what it is for; did you mean researcher?",
         ),
-        ("team: {roles: {Ann: {purpose: x}}}\n", "FILE:2: 'team.roles.Ann' is 'Ann': String sho"),
+        ("team: {roles: {Ann: {purpose: x}}}\n", "FILE:2: 'team.roles.Ann' is 'Ann'; it should"),
         (
             "team:\n  roles:\n    writer: {tool: [add]}\n",
             "FILE:4: unknown key 'team.roles.writer.tool'; allowed here: purpose, servers, tools, ",

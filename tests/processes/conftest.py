@@ -23,9 +23,19 @@ def open_screen(tmp_path: Path) -> Iterator[OpenScreen]:
     """Runs `agent.py` at a terminal with a screen, closed afterwards; `extra` is environment."""
     opened: list[ScreenTerminal] = []
 
-    def open_one(*arguments: str, columns: int = 100, **extra: str) -> ScreenTerminal:
+    def open_one(
+        *arguments: str, columns: int = 100, loses_output: bool = True, **extra: str
+    ) -> ScreenTerminal:
         environ = environment(tmp_path, **{"TERM": "xterm", "XTERM_VERSION": "XTerm(390)", **extra})
-        opened.append(ScreenTerminal(*arguments, environ=environ, cwd=tmp_path, columns=columns))
+        opened.append(
+            ScreenTerminal(
+                *arguments,
+                environ=environ,
+                cwd=tmp_path,
+                columns=columns,
+                loses_output=loses_output,
+            )
+        )
         return opened[-1]
 
     yield open_one

@@ -31,10 +31,19 @@ class ForkedTerminal(TextSpawn):
         cwd: Path,
         timeout: float,
         columns: int = 100,
+        loses_output: bool = True,
     ) -> None:
-        """Run `agent.py ARGUMENTS` at a terminal of its own."""
+        """Run `agent.py ARGUMENTS` at a terminal of its own.
+
+        As any terminal it throws away at Ctrl-C what was written and is not read yet, but a test
+        reads late. Without `loses_output` it keeps that (`stty noflsh`).
+        """
         ours, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (ROWS, columns))
+        if not loses_output:
+            modes = termios.tcgetattr(theirs)
+            modes[3] |= termios.NOFLSH
+            termios.tcsetattr(theirs, termios.TCSANOW, modes)
         streams = [theirs, os.dup(theirs), os.dup(theirs)]
         self._process = forked_agent().start(arguments, environ, cwd, streams, in_terminal=True)
         self._ended = False

@@ -1,4 +1,4 @@
-"""A model's service that is slow: it says nothing, or writes a plan without an end."""
+"""A model's service that is slow: it says nothing, or writes something without an end."""
 
 import json
 import socketserver
@@ -11,28 +11,33 @@ from typing import Final
 from tests.command_line import write_profile
 
 HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
-BEGUN: Final = "```python\nasync def solve():\n"
-LINE: Final = "    number = 1\n"
+PLAN: Final = ("```python\nasync def solve():\n", "    number = 1\n")
+ANSWER: Final = (
+    f"{PLAN[0]}    return '''FINAL_ANSWER: # Tea\n\n**Boil** the water.\n\n",
+    "- wait *long*\n",
+)
+"""How each begins, and the line that follows over and over."""
 
 
 class _Slow(socketserver.StreamRequestHandler):
-    """One request: `writes` is whether anything comes."""
+    """One request: `writes` is what comes, if anything does."""
 
-    writes = False
+    writes: tuple[str, str] | None = None
 
     def handle(self) -> None:
         while self.rfile.readline().strip():
             pass
-        over, text = threading.Event(), BEGUN
-        while self.writes and self._sent(text):
-            over.wait(0.02)
-            text = LINE
-        if not self.writes:
+        if self.writes is None:
             self.connection.recv(1_000_000)  # the request's body
             self.connection.recv(1)  # nothing, once the client has hung up
+            return
+        over, (begun, line) = threading.Event(), self.writes
+        is_heard = self._sent(begun, HEAD)
+        while is_heard:
+            over.wait(0.02)
+            is_heard = self._sent(line)
 
-    def _sent(self, text: str) -> bool:
-        first = b"" if text == LINE else HEAD
+    def _sent(self, text: str, first: bytes = b"") -> bool:
         delta = json.dumps({"choices": [{"index": 0, "delta": {"content": text}}]})
         try:
             self.wfile.write(first + f"data: {delta}\n\n".encode())
@@ -41,14 +46,11 @@ class _Slow(socketserver.StreamRequestHandler):
         return True
 
 
-class _Writing(_Slow):
-    writes = True
-
-
 @contextmanager
-def slow_model(home: Path, *, writes: bool) -> Generator[list[str]]:
+def slow_model(home: Path, writes: tuple[str, str] | None) -> Generator[list[str]]:
     """Options for a run with such a model, which is asked for a perception if it does not write."""
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Writing if writes else _Slow) as server:
+    handler = type("Handler", (_Slow,), {"writes": writes})
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
         entry = {"type": "openai", "model": "slow", "price": {"input": 0, "output": 0}}

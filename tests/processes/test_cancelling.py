@@ -9,7 +9,7 @@ import pytest
 
 from tests.command_line import ROOT, plan, script, session_files, write_profile
 from tests.processes.conftest import OpenScreen
-from tests.processes.slow_model import slow_model
+from tests.processes.slow_model import ANSWER, PLAN, slow_model
 from tests.screens import ScreenTerminal, wait_until
 
 PROMPT = "cortex-r>"
@@ -37,7 +37,7 @@ def options(
     phase: str = request.param
     with ExitStack() as stack:
         if phase in ("perception", "writing"):
-            yield stack.enter_context(slow_model(tmp_path, writes=phase == "writing"))
+            yield stack.enter_context(slow_model(tmp_path, PLAN if phase == "writing" else None))
         elif phase in ("tool", "printing"):
             yield [*gated, "--model", script(tmp_path, [HELD if phase == "tool" else LONG])]
         else:
@@ -93,14 +93,28 @@ class TestCtrlC:
     def test_twice_leaves_in_good_order_with_no_process_left(
         self, open_screen: OpenScreen, options: list[str], phase: str, tmp_path: Path
     ) -> None:
-        terminal = open_screen(*options)
+        terminal = open_screen(*options, loses_output=False)
         in_phase(terminal, phase)
         assert left_of(tmp_path) != []
         with suppress(pexpect.EOF, OSError):  # two that come at once are one signal
             terminal.until(lambda text: not terminal.send(CTRL_C))
         assert terminal.ends() in (0, 130)
         assert "Traceback" not in terminal.recorder.text
-        # Of a shower of Ctrl-C, one may cut off the line that names the session.
-        if "--session 20" in terminal.recorder.text:
-            assert session_files(tmp_path) != []
+        assert ("--session 20" in terminal.recorder.text) == (session_files(tmp_path) != [])
         wait_until(lambda: left_of(tmp_path) == [])
+
+
+def test_an_answer_that_is_interrupted_is_laid_out_as_far_as_it_was_written(
+    open_screen: OpenScreen, tmp_path: Path
+) -> None:
+    with slow_model(tmp_path, ANSWER) as options:
+        terminal = open_screen(*options)
+        terminal.shows(PROMPT)
+        terminal.send("how is tea made?\r")
+        terminal.shows("• wait long")
+        terminal.send(CTRL_C)
+        terminal.until(lambda text: text.splitlines()[-2].strip() == PROMPT)
+    shown = terminal.text
+    assert shown.count("Unfinished Answer:") == shown.count("interrupted before") == 1
+    assert "Boil the water" in shown
+    assert not any(raw in shown for raw in ("# Tea", "**", "```", "- wait", "*long*"))

@@ -11,7 +11,7 @@ from typing import Final
 
 from config.settings import SettingsError
 from core.base.text import near_names
-from core.errors import ExitCode, UsageError
+from core.errors import NEW_SESSION, ExitCode, UsageError
 from modules.cli.command_line import ACTIONS, COMMANDS, is_lone_word
 from modules.cli.first_run import FIRST_RUN_COMMANDS
 from modules.cli.prompt_commands.command import GROUPS, Ask, AtPrompt, PromptCommand
@@ -43,6 +43,12 @@ _OTHERWISE_HERE: Final = {
     "sessions search": "/search",
 }
 """Commands of the command line that have another name at the prompt."""
+
+_SAID_HERE: Final = {
+    NEW_SESSION: "have the session summarised with /compact",
+    "with --model": "with /model",
+}
+"""Hints for which the prompt has a command that is none of the command line."""
 
 _WITH_ACTIONS: Final = ("docs", "mcp", "workflow")
 """Commands at the prompt that have actions, if not all that `agent.py` has."""
@@ -142,7 +148,9 @@ class PromptCommands:
         return len(begun), [each for each in found if _fits(each.text, begun)]
 
     def reworded(self, text: str) -> str:
-        """A text of ours with the commands of `agent.py` as they are typed here, if they are."""
+        """A text of ours with what is typed elsewhere as it is typed here, if it is."""
+        for elsewhere, here in _SAID_HERE.items():
+            text = text.replace(elsewhere, here)
         if "agent.py" not in text:
             return text
         return _HINT.sub(self._typed_here, _EXAMPLE.sub(r"\1\2", text))

@@ -114,6 +114,8 @@ async def _resume(at: AtPrompt, words: str) -> None:
     if not words:
         ids = await asyncio.to_thread(at.kept.ids)
         words = next((one for one in ids if one != at.conversation.session.id), "")
+        if not words:
+            raise UsageError("no other session is kept so far, with which to go on")
     session_id = await asyncio.to_thread(at.kept.find, words, "/sessions")
     recap = await asyncio.to_thread(at.kept.recap, session_id)
     at.conversation.resume(session_id)

@@ -18,7 +18,7 @@ from core.base.frozen import frozen
 from core.base.http import LONGEST_PAUSE_SECONDS, may_pass
 from core.base.redaction import Redactor
 from core.base.text import clause, one_line, seconds_text
-from core.errors import ModelUnavailable
+from core.errors import NEW_SESSION, ModelUnavailable
 from core.values import JsonObject
 from modules.models.credentials import ApiKey
 from modules.models.http.error_document import ErrorDocument, error_document, reports_error
@@ -310,8 +310,8 @@ class ServiceErrors:
         quoted = self._said(said)
         if is_too_long:
             return (
-                f"can't read so long a prompt{quoted}; shorten the request, have the session "
-                f"summarised with /compact, {ELSEWHERE}"
+                f"can't read so long a prompt{quoted}; shorten the request, {NEW_SESSION}, "
+                f"{ELSEWHERE}"
             )
         if is_spent:
             return (

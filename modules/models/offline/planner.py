@@ -264,7 +264,8 @@ def _plan_request(inputs: DecisionInputs, number: float | None) -> str:
             raise
         if (source := _plan_for_tools(inputs)) is not None:
             return source
-        if not isinstance(refusal, Misfit) or any(map(str.isdigit, inputs.user_input)):
+        is_sum = any(map(str.isdigit, inputs.user_input)) and "\n" not in inputs.user_input
+        if is_sum or not isinstance(refusal, Misfit):
             raise refusal from None
         raise Beyond(_nearest(inputs)) from None
     return write_plan(question, inputs)

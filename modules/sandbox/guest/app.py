@@ -55,8 +55,14 @@ OWN_DEPTH = 60
 MOST_QUOTED = 100
 """Characters of a name that an error quotes."""
 
+BUFFERED = 4096
+"""Characters of a line that are kept before the host is told."""
+
 POLLS = 1000
 """Turns of a busy event loop after which calls are seen to."""
+
+LEFT_CHARACTERS = 4_000_000
+"""Characters of the working memory that are told; the host keeps fewer."""
 
 NAMES_MAX = 1000
 """Names of the working memory that are told; the host keeps fewer."""
@@ -78,7 +84,7 @@ ToolError.__name__ = ToolError.__qualname__ = "RuntimeError"
 
 
 class TooLargeError(Exception):
-    """The plan's result is too large for the host to look at."""
+    """A value is too large for the host to look at; the text says in what."""
 
 
 class NoEntryPoint(Exception):
@@ -270,10 +276,11 @@ def _plan_line() -> int:
 
 
 class Output(io.TextIOBase):
-    """Where a plan prints to: whole lines go to the host, the rest at the next halt."""
+    """Where a plan prints to: whole lines go to the host, and what is long; the rest at a halt."""
 
     def __init__(self) -> None:
-        self._line = ""
+        self._pieces: list[str] = []
+        self._size = 0
 
     def writable(self) -> bool:
         """It is."""
@@ -281,14 +288,16 @@ class Output(io.TextIOBase):
 
     def write(self, text: str, /) -> int:
         """Keep the text until its line is whole."""
-        self._line += text
-        if "\n" in text:
+        self._pieces.append(text)
+        self._size += len(text) + 1  # nothing is something too
+        if "\n" in text or self._size > BUFFERED:
             self.flush()
         return len(text)
 
     def flush(self) -> None:
         """Give the host what is kept."""
-        text, self._line = self._line, ""
+        text = "".join(self._pieces)
+        self._pieces, self._size = [], 0
         if text:
             wit_world.printed(text.encode("utf-8", "replace").decode())
 
@@ -296,8 +305,17 @@ class Output(io.TextIOBase):
 def _json(value: object, default: Callable[[object], object] | None = None) -> str:
     try:
         text = json.dumps(value, default=default, ensure_ascii=False, separators=(",", ":"))
-    except ValueError:
-        raise TypeError("a list or dict that holds itself") from None
+    except ValueError as error:
+        if "Circular" in str(error):
+            raise TypeError("a value in itself") from None
+        if "digits" not in str(error):
+            raise
+        most = sys.get_int_max_str_digits()
+        raise TooLargeError(f"it holds an integer of more than {most} digits") from None
+    except TypeError as error:
+        if "keys must" in str(error):
+            raise TypeError(f"a dict whose {error}") from None
+        raise
     return text.encode("utf-8", "replace").decode()  # half a surrogate pair can't leave
 
 
@@ -312,6 +330,8 @@ def plain(value: object) -> object:
         raise TypeError("bytes (decode them, or write them as base64)")
     if inspect.isawaitable(value):
         raise TypeError("a call that was not awaited (write await before it)")
+    if isinstance(value, Door):
+        raise TypeError("a tool (call it, with await)")
     if isinstance(value, (set, frozenset)):
         return sorted(cast("Iterable[object]", value), key=_order)
     if isinstance(value, enum.Enum):
@@ -350,25 +370,24 @@ def _order(item: object) -> tuple[str, float, str]:
 def _arguments(tool: str, args: Sequence[object], kwargs: Mapping[str, object], line: int) -> str:
     """The arguments of a call as JSON: a list and an object."""
     written: list[list[str]] = [[], []]
-    room = plan.argument_characters
-    short = tool.rpartition(".")[2]
+    left = plan.argument_characters  # the host counts anew, in bytes
     for is_named, (name, value) in [
         *((False, (str(place), value)) for place, value in enumerate(args, 1)),
         *((True, item) for item in kwargs.items()),
     ]:
+        given = f"{tool.rpartition('.')[2]}() argument '{name[:MOST_QUOTED]}'"
         try:
             text = _json(value, _as_argument)
+            written[is_named].append(f"{_json(name)}:{text}" if is_named else text)
+            left -= len(written[is_named][-1])
+            if left < 0:
+                most = f"{plan.argument_characters:,} bytes of JSON"
+                raise TooLargeError(f"it is larger than {most}")
+        except TooLargeError as error:
+            raise ToolError(f"{given} can't be sent: {error}", line) from None
         except TypeError as error:
             forms = "give text, numbers, booleans, lists, dicts or None"
-            raise ToolError(f"{short}() argument '{name}' is {error}; {forms}", line) from None
-        written[is_named].append(f"{_json(name)}:{text}" if is_named else text)
-        room -= len(written[is_named][-1])
-        if room < 0:  # the host counts anew, in bytes
-            most = f"{plan.argument_characters:,} bytes of JSON"
-            told = (
-                f"{short}() argument '{name[:MOST_QUOTED]}' can't be sent: it is larger than {most}"
-            )
-            raise ToolError(told, line)
+            raise ToolError(f"{given} is {error}; {forms}", line) from None
     return f"[{','.join(written[0])}],{{{','.join(written[1])}}}"
 
 
@@ -415,7 +434,10 @@ class Plan:
 
     def _value(self, source: str) -> object:
         """What `solve` gives. Code that awaits nothing runs outside of a loop, and may run one."""
-        code = compile(source, PLAN, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        try:
+            code = compile(source, PLAN, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        except RecursionError, MemoryError:
+            raise SyntaxError("the plan is nested too deeply") from None
         with asyncio.Runner() as runner:
             asyncio.set_event_loop(runner.get_loop())
             around = eval(code, self._names)  # noqa: S307 - the plan: this is its sandbox
@@ -432,7 +454,7 @@ class Plan:
             if len(written) > self._result_characters:
                 raise TooLargeError(f"it is larger than {self._result_characters:,} bytes of JSON")
         except BaseException as error:  # noqa: BLE001 - a plan's object may raise anything
-            return f'"error":{_json(_told(error, is_result=True))}'
+            return f'"error":{_json(_told(error, is_result=isinstance(error, TypeError)))}'
         return f'"value":{written}'
 
     def left(self) -> list[object] | None:
@@ -441,13 +463,18 @@ class Plan:
             return None
         named = self._names.get("memory")
         entries: list[object] = [named is self._memory or not isinstance(named, dict)]
+        room = LEFT_CHARACTERS
         for name, value in [*self._memory.items()][:NAMES_MAX]:
             text, fault = None, None
             try:
                 text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+                room -= len(text)
+                if room < 0:
+                    text, fault = None, "there is no room for it"
             except Exception as error:  # noqa: BLE001 - a plan's object may raise anything
                 fault = f"{error}"
-            entries.append([name if isinstance(name, str) else None, text, fault])
+            is_name = isinstance(name, str) and len(name) <= MOST_QUOTED
+            entries.append([name if is_name else None, text, fault])
         return entries
 
 
@@ -467,22 +494,24 @@ class WitWorld(wit_world.WitWorld):
 
     def run(self, request: str) -> str:
         """See `Plan.run`; without a request nothing is run, only memory touched."""
-        return plan.run(request) if request else _json([])
+        if not request:
+            return ""
+        try:
+            return plan.run(request)
+        except BaseException as error:  # noqa: BLE001 - no memory was left to tell more
+            told = {"type": type(error).__name__, "text": "", "line": None, "origin": "plan"}
+            return f'{{"error":{_json(told)}}}'
 
 
 def _told(error: BaseException, *, is_result: bool = False) -> dict[str, object]:
     """An exception for the host: its type, text, line of the plan, and whose it is."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
-    lines = _plan_lines(error)
-    if not lines and error.__cause__ is not None:  # a StopIteration that has left a coroutine
-        lines = _plan_lines(error.__cause__)
-    if isinstance(error, SyntaxError):
-        line = error.lineno
-    elif lines:
-        line = lines[-1]
-    else:
-        line = error.line if isinstance(error, ToolError) else None
+    line = error.lineno if isinstance(error, SyntaxError) else _plan_line_of(error)
+    if line is None and isinstance(error, ToolError):
+        line = error.line
+    elif line is None and error.__cause__ is not None:  # a StopIteration that left a coroutine
+        line = _plan_line_of(error.__cause__)
     kind = type(error).__name__
     origin = (
         "size"
@@ -500,10 +529,14 @@ def _told(error: BaseException, *, is_result: bool = False) -> dict[str, object]
     return {"type": kind, "text": "", "line": line, "origin": origin}
 
 
-def _plan_lines(error: BaseException) -> list[int | None]:
-    """The lines of the plan that an error came through, outermost first."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return [frame.lineno for frame in frames if frame.filename == PLAN]
+def _plan_line_of(error: BaseException) -> int | None:
+    """The innermost line of the plan that an error came through."""
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == PLAN:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
 
 
 def _text(error: BaseException) -> str:
@@ -511,7 +544,7 @@ def _text(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return error.msg or "invalid syntax"
     if isinstance(error, (NameError, AttributeError, ImportError)):
-        whole = traceback.TracebackException.from_exception(error)
+        whole = traceback.TracebackException.from_exception(error, limit=0)
         return [*whole.format_exception_only()][-1].partition(": ")[2].strip()
     return str(error)
 

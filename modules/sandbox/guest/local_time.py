@@ -81,6 +81,8 @@ def be_in_zone(offset_seconds: int) -> None:  # noqa: C901 - it defines much and
     def strftime(form: str, when: time.struct_time | None = None) -> str:
         return _strftime(form, localtime() if when is None else when)
 
+    for kind in (date, datetime):  # as pickle finds them
+        kind.__module__, kind.__qualname__ = "datetime", kind.__name__
     datetimes.date, datetimes.datetime = date, datetime
     time.localtime, time.strftime = localtime, strftime
     time.mktime = lambda when: _mktime(when) - offset_seconds

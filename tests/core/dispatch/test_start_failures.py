@@ -117,11 +117,17 @@ def test_unheeded_failures_are_counted_and_keep_no_server_back(tmp_path: Path) -
 
 
 def test_the_oldest_of_too_many_are_dropped(failures: StartFailures, tmp_path: Path) -> None:
-    for number in range(SERVERS_MAX + 5):
+    file = tmp_path / "failures.json"
+    failures.add(HANGING)
+    kept = json.loads(file.read_text())
+    (entry,) = kept["servers"].values()
+    kept["servers"] = {f"s{number}": entry for number in range(SERVERS_MAX)}
+    file.write_text(json.dumps(kept))
+    for number in range(SERVERS_MAX, SERVERS_MAX + 5):
         failures.add(replace(HANGING, id=f"s{number}"))
     assert failures.of(replace(HANGING, id="s4")) is None
     assert failures.of(replace(HANGING, id="s5")) is not None
-    assert (tmp_path / "failures.json").stat().st_size < FILE_BYTES_MAX
+    assert file.stat().st_size < FILE_BYTES_MAX
 
 
 @pytest.mark.parametrize(

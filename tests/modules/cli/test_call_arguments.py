@@ -107,7 +107,14 @@ FORMS: list[JsonObject] = [
     {"properties": {"b": kind("string")}, "additionalProperties": kind("integer")},
     {"additionalProperties": {"$ref": "#/$defs/N"}, "$defs": {"N": kind("integer")}},
     {"properties": {"input": {"type": "object", **A}}, "required": ["input"]},
-]
+    {"patternProperties": {"^[ab]$": kind("integer"), "c": kind("string")}},
+    {"patternProperties": {"a": kind("integer")}, "additionalProperties": kind("string")},
+    {"patternProperties": {"a": {"$ref": "#/$defs/N"}}, "$defs": {"N": kind("integer")}},
+    {"oneOf": [{"patternProperties": {"a": kind("integer")}, "additionalProperties": False}]},
+    {"properties": {"b": {}}, "patternProperties": {"a": kind("integer")},
+     "additionalProperties": False},
+    {"properties": {"a": {}}, "patternProperties": {"a": kind("integer")}},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("schema", FORMS)
@@ -118,6 +125,13 @@ def test_a_value_is_read_by_the_schema_wherever_it_names_the_argument(schema: Js
     chosen.bind_raw(found)
     with pytest.raises(UsageError, match="a whole number"):
         read_pairs(["a=one"], chosen)
+
+
+def test_a_name_that_no_pattern_matches_is_read_as_one_that_nothing_is_said_of() -> None:
+    patterns: JsonObject = {"b": kind("integer"), "[": kind("integer"), "(a+)+$": kind("integer")}
+    chosen = ToolSpec("s", "t", "", {"type": "object", "patternProperties": patterns})
+    long = "a" * 5_000 + "!"
+    assert read_pairs(["c=x", f"{long}=x"], chosen) == {"c": "x", long: "x"}
 
 
 def test_of_several_forms_any_may_be_meant() -> None:

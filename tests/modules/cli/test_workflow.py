@@ -70,6 +70,13 @@ def test_faults_are_told_with_their_lines_and_an_exit_code(kept_hand: Hand) -> N
     assert (done.code, f"roles.yaml:4: {needs}" in done.err) == (2, True)
 
 
+def test_a_step_that_is_wrong_is_the_one_fault_that_is_told(hand: Hand) -> None:
+    file = hand.home / "lease.yaml"
+    file.write_text("description: x\nsteps:\n- {id: a}\n", encoding="utf-8")
+    done = hand.run("workflow", "check", str(file))
+    assert (done.code, done.err) == (2, f"[config] {file}:3: key 'steps.0.do' is missing\n")
+
+
 def test_options_of_a_request_go_before_behind_and_between_the_values() -> None:
     for words in (
         ["--json", "cities", "city=Oslo", "most=2"],

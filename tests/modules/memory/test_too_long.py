@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from core.base.redaction import Redactor
-from core.errors import ModelUnavailable
+from core.errors import NEW_SESSION, ModelUnavailable
 from core.events import Event, Notice
 from core.ports import DecisionInputs
 from core.tools.catalog import ToolCatalog
@@ -104,11 +104,11 @@ async def test_a_text_that_a_tool_gave_is_shortened_too_and_the_request_stays_wh
     assert "more characters left out" in small.read[-1]
 
 
-async def test_what_can_not_be_made_shorter_is_not_asked_again_and_compact_is_the_hint() -> None:
+async def test_what_can_not_be_made_shorter_is_told_once_and_a_new_session_is_the_hint() -> None:
     small = Small(10, "the prompt has more tokens than the context")
     async with talking(small) as (_, backend):
         writer = PlanWriter(ModelManager(backend), profile())
-        with pytest.raises(ModelUnavailable, match=r"so long a prompt.*/compact"):
+        with pytest.raises(ModelUnavailable, match=rf"so long a prompt.*{NEW_SESSION}"):
             await writer(replace(INPUTS, history=()), PATH)
     assert len(small.refused) <= 2
 

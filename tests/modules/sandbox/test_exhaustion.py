@@ -13,7 +13,7 @@ import pytest
 from modules.sandbox import Sandbox, SandboxResult
 from modules.sandbox.language import MAX_MESSAGE_CHARACTERS
 from modules.sandbox.limits import MAX_TOOL_ERROR_CHARACTERS, MIB
-from tests.modules.sandbox.exhaustion import FAMILIES, LIMITS, PATIENT_LIMITS, SWALLOWED, Snippet
+from tests.modules.sandbox.exhaustion import FAMILIES, LIMITS, PATIENT_LIMITS, Snippet
 from tests.modules.sandbox.exhaustion_of_host import HOST_FAMILIES, WAITING
 from tests.modules.sandbox.host_state import children, peak_bytes, reset_peak
 from tests.modules.sandbox.sandbox_tools import CATALOG, Tools, solve
@@ -44,7 +44,7 @@ async def test_no_plan_of_a_family_uses_anything_up(family: str) -> None:
 
 
 async def test_plans_that_wait_for_ever_are_ended_by_the_clock() -> None:
-    async with Sandbox(dataclasses.replace(LIMITS, wall_seconds=1)) as box:
+    async with Sandbox(dataclasses.replace(LIMITS, wall_seconds=3)) as box:
         await asyncio.gather(*(_survive(box, snippet) for snippet in WAITING))
 
 
@@ -57,7 +57,6 @@ async def _survive(box: Sandbox, snippet: Snippet) -> None:
     ending = "value" if result.failure is None else result.failure.kind
     assert ending in snippet.endings, (snippet.text[:300], result.failure, result.value)
     _assert_bounded(result)
-    assert result.value != SWALLOWED
     assert len(result.calls) == len(tools.sent) <= LIMITS.tool_calls
     assert following.value == 1, (snippet.text[:300], following)
 

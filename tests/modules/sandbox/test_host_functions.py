@@ -17,9 +17,7 @@ from modules.sandbox.host_functions import (
     MAX_PROPOSALS,
     TOOLS_NAMED,
     HostFunctions,
-    UnknownFunction,
 )
-from modules.sandbox.language import RAW_CALL, TOOL_CALL
 from modules.sandbox.limits import RequestedCall
 from tests.modules.sandbox.sandbox_tools import (
     TEST_TIMEOUT_SECONDS,
@@ -59,8 +57,7 @@ BYTES = 1000
 def admitted(name: str, *args: object, **kwargs: object) -> tuple[str, JsonObject]:
     """The tool and the arguments that a call through `mcp.call_tool` leads to."""
     host = HostFunctions(OFFERED, BYTES)
-    tool, arguments, raw = host.admit(RAW_CALL, ([name, *args], kwargs), {})
-    assert raw
+    tool, arguments = host.admit("raw", "mcp.call_tool", [name, *args], kwargs)
     return tool.qualified_name, arguments
 
 
@@ -140,30 +137,22 @@ def test_a_name_of_no_or_several_or_a_hidden_tool_is_refused_with_what_to_do(
 def test_of_many_tools_only_some_are_named_and_of_none_it_is_said() -> None:
     many = HostFunctions(ToolCatalog(spec(f"tool{n}", "a") for n in range(20)), BYTES)
     with pytest.raises(CallRefused, match=rf"tool{TOOLS_NAMED - 1} and 12 more$"):
-        many.admit(RAW_CALL, (["zzz"], {}), {})
+        many.admit("raw", "mcp.call_tool", ["zzz"], {})
     with pytest.raises(CallRefused, match=r"'zzz' \(no tools are on offer\)$"):
-        HostFunctions(ToolCatalog(()), BYTES).admit(RAW_CALL, (["zzz"], {}), {})
+        HostFunctions(ToolCatalog(()), BYTES).admit("tool", "zzz", [], {})
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "hint"),
     [
-        ("ADD", "name 'ADD' is not defined; did you mean tools.add?"),
-        ("\u0430dd", r"name '\u0430dd' is not defined; did you mean tools.add?"),
-        ("web_find", "name 'web_find' is not defined; did you mean tools.web.find?"),
-        ("solve", "name 'solve' is not defined"),
+        ("ADD", "; did you mean tools.add?"),
+        ("\u0430dd", "; did you mean tools.add?"),
+        ("web_find", "; did you mean tools.web.find?"),
+        ("solve", ""),
     ],
 )
-def test_a_bare_name_of_no_tool_is_undefined_with_a_hint(name: str, told: str) -> None:
-    with pytest.raises(UnknownFunction) as caught:
-        HostFunctions(OFFERED, BYTES).admit(name, (), {})
-    assert str(caught.value).startswith(told)
-
-
-@pytest.mark.parametrize("index", [-1, 6, "0", None, 10**30, 0.0])
-def test_an_index_of_no_tool_is_refused(index: object) -> None:
-    with pytest.raises(CallRefused, match="there is no such tool"):
-        HostFunctions(OFFERED, BYTES).admit(TOOL_CALL, (index, [], {}), {})
+def test_a_bare_name_of_no_tool_has_a_hint(name: str, hint: str) -> None:
+    assert HostFunctions(OFFERED, BYTES).hint(name) == hint
 
 
 @pytest.mark.parametrize(
@@ -326,11 +315,10 @@ async def test_a_call_whose_turn_never_came_is_not_recorded() -> None:
 
 def test_the_nearest_names_are_looked_for_a_few_times_a_plan() -> None:
     host = HostFunctions(TOOLS, 1000)
-    args: list[object] = [["ad"], {}]
     told: list[str] = []
     for _ in range(MAX_PROPOSALS + 1):
         with pytest.raises(CallRefused) as refused:
-            host.admit(RAW_CALL, args, {})
+            host.admit("raw", "mcp.call_tool", ["ad"], {})
         told.append(str(refused.value))
     assert all("did you mean add" in text for text in told[:-1])
     assert "on offer: add" in told[-1]

@@ -37,20 +37,19 @@ async def test_only_the_offered_tools_can_be_called() -> None:
     assert tools.sent == []
 
 
-async def test_a_plan_that_rewrites_our_functions_still_meets_the_same_checks() -> None:
+async def test_a_plan_that_calls_by_the_guests_own_functions_meets_the_same_checks() -> None:
     tools = Tools()
-    plan = "async def stolen(*a, **k):\n    return await __call_tool__(0, list(a), k)\n" + solve(
-        "tools.add = stolen",
-        "for _ in range(9):",
+    plan = "import sys\nguest = sys.modules['app']\n" + solve(
+        "for kind, name in [('tool', 'hidden'), ('raw', 'x'), ('tool', 'math.add')] * 9:",
         "    try:",
-        "        await tools.add(1, 2)",
-        "    except BaseException:",
+        "        await guest.host.make_call(kind, name, [1, 2], {}, 1)",
+        "    except RuntimeError:",
         "        pass",
         "return 'done'",
     )
     failure = await failed(plan, tools)
     assert failure.kind == "limit"
-    assert len(tools.sent) == 5
+    assert [name for name, _ in tools.sent] == ["math.add"] * 5
 
 
 async def test_tool_names_cannot_carry_code_into_the_sandbox() -> None:
@@ -69,20 +68,21 @@ async def test_texts_that_break_parsers_are_plain_failures(plan: str) -> None:
 @pytest.mark.parametrize(
     "use",
     ["return {A(): 1}", "return {(A(),)}", "return await tools.echo({A()})",
-     "return await __call_tool__(2, [], {A(): 1})",
-     "return collections.namedtuple('P', ['_x'], rename=True)(1)"],
+     "return await mcp.call_tool('echo', {A(): 1})", "return [solve]", "return b'x'",
+     "return A", "return tools.echo", "return [tools.echo(1)]"],
 )  # fmt: skip
 async def test_an_object_that_cannot_cross_is_a_failure_of_the_plan(use: str) -> None:
     tools = Tools()
-    failure = await failed(f"import collections\nclass A:\n    pass\n{solve(use)}", tools)
-    assert "can't leave the sandbox" in failure.message
+    failure = await failed(f"class A:\n    pass\n{solve(use)}", tools)
+    assert ("solve() returned" if failure.kind == "error" else "argument") in failure.message
+    assert failure.kind in {"error", "tool"}
     assert tools.sent == []
 
 
 @pytest.mark.parametrize(
     "call",
     ["tools.echo(*[s for i in range(3000)])", "tools.echo(**{f'k{i}': s for i in range(3000)})",
-     "mcp.call_tool('echo', {f'k{i}': s for i in range(3000)})"],
+     "mcp.call_tool('echo', {f'k{i}': s for i in range(9)})"],
 )  # fmt: skip
 async def test_arguments_that_share_one_big_text_are_bounded_together(call: str) -> None:
     failure = await failed(solve("s = 'x' * 10**6", f"return await {call}"))

@@ -16,7 +16,7 @@ from modules.sandbox.memory import UNREAD, left_memory
 from modules.sandbox.values import MAX_DEPTH_LEVELS, NotJson
 from tests.modules.sandbox.sandbox_tools import CATALOG, Tools, solve
 
-QUICK = SandboxLimits(cpu_seconds=0.2, wall_seconds=1)
+QUICK = SandboxLimits(cpu_seconds=0.5, wall_seconds=2)
 OLD: JsonObject = {"old": 7}
 
 plain_text = st.text(st.characters(codec="utf-8"), max_size=NAME_CHARACTERS)
@@ -87,14 +87,16 @@ async def test_a_plan_that_does_not_name_it_is_spared_the_reading(box: Sandbox) 
     [
         ("raise ValueError('x')",),
         ("return await tools.fail('error')",),
-        ("while True: pass",),
         ("return [0] * 10**9",),
         ("def f(): return f()", "f()"),
         ("return 'x' * 10**7",),
         ("for n in range(9): await tools.add(n, 1)",),
         ("for n in range(9):", "    try: await tools.add(n, 1)", "    except Exception: pass"),
         ("import asyncio", "await asyncio.gather(*[tools.add(n, 1) for n in range(9)])"),
-        ("for n in range(999):", "    try: nope()", "    except NameError: pass"),
+        ("while True:", "    try: await tools.nope()", "    except RuntimeError: pass"),
+        ("import asyncio", "await asyncio.Event().wait()"),
+        ("for n in range(9):", "    try: await tools.add(n, 1)", "    except BaseException: pass"),
+        ("import asyncio", "asyncio.run(tools.add(1, 2))"),
     ],
     ids=lambda lines: " ".join(lines),
 )
@@ -112,9 +114,10 @@ async def test_a_plan_that_fails_keeps_what_it_put_there_before(
     [
         ("print('x' * 10**6)",),
         ("await tools.meet('nobody')",),
-        ("for n in range(9):", "    try: await tools.add(n, 1)", "    except BaseException: pass"),
+        ("while True: pass",),
+        ("import os", "os._exit(1)"),
     ],
-    ids=["its worker is killed", "it waits for ever", "it lets nothing end it"],
+    ids=["it prints too much", "it waits for ever", "it computes for ever", "it leaves"],
 )
 async def test_where_the_worker_can_tell_no_more_that_is_said(
     box: Sandbox, lines: tuple[str, ...]
@@ -195,27 +198,28 @@ async def test_a_plan_may_have_a_memory_of_its_own(box: Sandbox, plan: str) -> N
 
 
 SHOUTING = """\
-class Loud:
+class Loud(dict):
     def items(self):
         print("loud")
-        __call_tool__(0, [1, 2], {})
         open("/etc/passwd").read()
         while True: pass
 
 """
+GUEST = "import sys\nguest = sys.modules['app']\n"
 
 
 @pytest.mark.parametrize(
     "plan",
     [
-        f"{SHOUTING}__memory__ = Loud()\n",
-        f"{SHOUTING}memory = __memory__ = Loud()\n",
-        "__memory__ = None\n",
-        "__memory__ = [1]\n",
-        "def isinstance(*args): raise ValueError\n",
-        "def list(*args): return [5]\n",
-        "def list(*args): return [[['x'], 1, 2]] * 99\n",
-        "def list(*args):\n    while True: pass\n",
+        f"{SHOUTING}memory = Loud()\n",
+        f"{SHOUTING}{GUEST}guest.plan._memory = Loud()\n",
+        f"{GUEST}guest.plan._memory = None\n",
+        f"{GUEST}guest.plan.left = lambda: [5]\n",
+        f"{GUEST}guest.plan.left = lambda: [[['x'], 1, 2]] * 99\n",
+        f"{GUEST}guest.plan.left = lambda: '\\0'\n",
+        "import json\njson.dumps = lambda *a, **k: '[' * 10**6\n",
+        "import json\njson.dumps = lambda *a, **k: '1' * 10**5\n",
+        "import json\ndef dumps(*a, **k):\n    while True: pass\njson.dumps = dumps\n",
     ],
 )
 async def test_what_meddles_with_the_reading_gains_nothing(
@@ -224,7 +228,7 @@ async def test_what_meddles_with_the_reading_gains_nothing(
     tools, began = Tools(), time.perf_counter()
     result = await box.run(plan + solve("memory", "return 1"), CATALOG, tools, memory=OLD)
     assert time.perf_counter() - began < 10 * QUICK.cpu_seconds + 5
-    assert (result.value, result.printed, tools.sent) == (1, "", [])
+    assert tools.sent == []
     assert result.memory is not None
     assert result.memory.values == OLD or not result.memory.values
     assert capfd.readouterr().out == ""
@@ -270,8 +274,7 @@ def test_a_hostile_reason_stays_on_its_line() -> None:
 
 async def test_no_plan_sees_the_memory_of_another(box: Sandbox) -> None:
     await left(box, solve("memory['secret'] = 'k3pt'"))
-    for plan in (solve("return memory"), solve("return str([memory, __memory__])")):
-        seen = await box.run(plan, CATALOG, Tools())
-        assert seen.value in ({}, "[{}, {}]")
+    seen = await box.run(solve("return [memory, 'k3pt' in str(globals())]"), CATALOG, Tools())
+    assert seen.value == [{}, False]
     alone = [box.run(solve(f"memory['n'] = {n}", "return memory"), CATALOG, Tools()) for n in "123"]
     assert [ran.value for ran in await asyncio.gather(*alone)] == [{"n": n} for n in (1, 2, 3)]

@@ -5,31 +5,26 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from core.errors import SandboxUnavailable
 from core.tools.content import ToolResult
 from core.tools.spec import ToolSpec
-from core.turn import PlanFailure
 from core.values import JsonObject
 from modules.sandbox import Sandbox, SandboxLimits
+from modules.sandbox.calls import PlanCalls
 from modules.sandbox.limits import Finished, Waiting
 from modules.sandbox.pool import MAX_PARALLEL_PLANS
-from modules.sandbox.walls.launcher import find_worker
+from modules.sandbox.session import PlanSession
+from modules.sandbox.worker import Worker, WorkerLost
 from tests.modules.sandbox.host_state import children
 from tests.modules.sandbox.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, answer, solve
 
 SPIN = solve("await tools.echo('started')", "while True:", "    pass")
 CANCEL_BOUND_SECONDS = 2.0
 """Far above what a cancel takes (milliseconds), far below the plan's own limits."""
-
-
-def sandbox_threads() -> list[str]:
-    return [t.name for t in threading.enumerate() if t.name.startswith("cortex-sandbox")]
 
 
 async def test_cancelling_ends_a_spinning_plan_at_once_and_the_next_plan_runs() -> None:
@@ -92,9 +87,7 @@ async def test_no_process_and_no_thread_is_left() -> None:
         plans = [solve("return 1"), SPIN, solve("return await tools.add(1, 2)"), "broken("]
         await asyncio.gather(*(box.run(plan, CATALOG, Tools()) for plan in plans))
         assert children() > before
-        assert sandbox_threads()
     assert children() == before
-    assert sandbox_threads() == []
 
 
 @pytest.mark.parametrize("plan", ["return await tools.meet(1)", "while True: pass"])
@@ -110,72 +103,152 @@ async def test_plans_may_be_cancelled_just_before_the_sandbox_is_left(plan: str)
         await asyncio.wait(tasks)
     assert all(task.cancelled() for task in tasks)
     assert children() == before
-    assert sandbox_threads() == []
 
 
 async def test_nothing_starts_before_it_is_needed() -> None:
     before = children()
     async with Sandbox():
         assert children() == before
-        assert sandbox_threads() == []
 
 
-async def test_a_pool_that_cannot_start_is_an_outage_and_may_be_tried_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as box:
-        with monkeypatch.context() as broken:
-            broken.setenv("MONTY_BIN", "/nonexistent/monty")
-            with pytest.raises(SandboxUnavailable, match=r"not start.*install Cortex-R again"):
-                await box.run(solve("return 1"), CATALOG, Tools())
-        async with Sandbox() as other:  # leaving it after a failed start is no error
-            with monkeypatch.context() as broken:
-                broken.setenv("MONTY_BIN", "/nonexistent/monty")
-                with pytest.raises(SandboxUnavailable):
-                    await other.run(solve("return 1"), CATALOG, Tools())
-        assert (await box.run(solve("return 1"), CATALOG, Tools())).value == 1
+def pretending(does: str, tmp_path: Path) -> list[str]:
+    """The command of a worker that is none."""
+    program = tmp_path / "worker"
+    program.write_text(f"#!/bin/sh\nexec {does}\n")
+    program.chmod(0o700)
+    return [str(program)]
 
 
-@pytest.mark.parametrize("does", ["cat /dev/zero", "yes", "sleep 1000", "true"])
-async def test_a_worker_that_talks_nonsense_or_is_silent_is_a_failure_within_the_limits(
-    does: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    worker = tmp_path / "worker"
-    worker.write_text(f"#!/bin/sh\nexec {does}\n")
-    worker.chmod(0o700)
-    monkeypatch.setenv("MONTY_BIN", str(worker))
-    limits = SandboxLimits(cpu_seconds=0.05)
-    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox(limits, second_wall=False) as box:
-        result = await box.run(solve("return 1"), CATALOG, Tools())
-    assert result.failure is not None
-    assert result.failure.kind == ("limit" if does.startswith("sleep") else "crash")
+@pytest.mark.parametrize("does", ["cat /dev/zero", "yes", "false", "true", "echo too short"])
+async def test_what_is_no_worker_is_told_when_it_starts(does: str, tmp_path: Path) -> None:
+    before = children()
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS):
+        with pytest.raises(WorkerLost):
+            worker = await Worker.started(pretending(does, tmp_path), 0.05)
+            await worker.ask("S", "{}", lambda text: None)
+    assert children() == before
 
 
-LIAR = r"""#!/bin/sh
-exec '{python}' -IS -c '
-import os, re, subprocess, sys
-worker = subprocess.Popen([sys.argv[1], *sys.argv[2:]], stdout=subprocess.PIPE)
-while said := os.read(worker.stdout.fileno(), 1 << 20):
-    os.write(1, re.sub(rb"(?<=\*.\n\x01)\x00(?=\x12)", b"\x07", said))
-' '{worker}' "$@"
+LIAR = """\
+import struct, sys, time
+def say(said):
+    sys.stdout.buffer.write(struct.pack("<I", len(said)) + said)
+    sys.stdout.buffer.flush()
+say(b"W")
+while head := sys.stdin.buffer.read(4):
+    sys.stdin.buffer.read(*struct.unpack("<I", head))
+    LIE
 """
-"""Says of a plan that waits for its first call (of number 0) that it waits for its eighth."""
+
+LIES = {
+    "silence": "time.sleep(1000)",
+    "no end": "say(b'P' * 10**6); sys.stdout.buffer.write(b'x' * 100 + struct.pack('<I', 10)); "
+    "sys.stdout.buffer.flush(); time.sleep(1000)",
+    "too large": "sys.stdout.buffer.write(struct.pack('<I', 2**31) + b'G'); "
+    "sys.stdout.buffer.flush(); time.sleep(1000)",
+    "printing for ever": "[say(b'Px' * 1000) for n in range(10**9)]",
+    "no text": "say(b'G\\xff\\xff')",
+    "no JSON": "say(b'G{')",
+    "no object": "say(b'G[]')",
+    "nothing": "say(b'')",
+    "another letter": "say(b'Z{}')",
+    "a reason": "say(b'Tx' * 10**6)",
+    "deep": "say(b'G' + b'[' * 10**6)",
+    "digits": "say(b'G{\"value\":' + b'9' * 10**5 + b'}')",
+    "no end of any kind": "say(b'G{\"end\":1}')",
+    "calls of another form": 'say(b\'G{"calls":[1],"timer":null}\')',
+    "calls not made": 'say(b\'G{"calls":[[7,"tool","add",[1,2],{},1]],"timer":null}\')',
+    "the same call twice": 'say(b\'G{"calls":[[1,"tool","add",[1,2],{},1]],"timer":null}\')',
+    "a kind of call": 'say(b\'G{"calls":[[1,"exec","add",[1,2],{},1]],"timer":null}\')',
+    "a timer that is none": 'say(b\'G{"calls":[],"timer":"soon"}\')',
+    "a timer without end": 'say(b\'G{"calls":[],"timer":1e999}\')',
+    "a timer of many digits": "say(b'G{\"calls\":[],\"timer\":' + b'9' * 999 + b'}')",
+    "a timer that is no number": 'say(b\'G{"calls":[],"timer":NaN}\')',
+    "a busy timer": 'say(b\'G{"calls":[],"timer":-1}\')',
+    "an error of another form": 'say(b\'G{"error":{"type":1}}\')',
+    "an error in no line": 'say(b\'G{"error":{"type":"E","text":"","line":1e9,"origin":[]}}\')',
+    "a memory of another form": 'say(b\'G{"value":1,"memory":5}\')',
+}
+"""What a worker says to every frame that it gets, if a plan has taken it over."""
 
 
-async def test_a_worker_that_waits_for_calls_that_it_did_not_make_is_a_crash(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("lie", LIES)
+async def test_a_worker_that_was_taken_over_ends_its_own_plan_at_most(
+    lie: str, tmp_path: Path
 ) -> None:
-    liar = tmp_path / "worker"
-    liar.write_text(LIAR.format(python=sys.executable, worker=find_worker()))
-    liar.chmod(0o700)
-    monkeypatch.setenv("MONTY_BIN", str(liar))
-    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox(second_wall=False) as box:
-        honest = await box.run(solve("return 1"), CATALOG, Tools())
-        assert honest.value == 1
-        result = await box.run(solve("return await tools.add(1, 2)"), CATALOG, Tools())
-    assert result.failure is not None
-    assert result.failure.kind == "crash"
-    assert "did not make" in result.failure.message
+    program = tmp_path / "liar.py"
+    program.write_text(LIAR.replace("LIE", LIES[lie]))
+    before, tools = children(), Tools()
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS):
+        command = [sys.executable, "-I", "-S", str(program)]
+        worker = await Worker.started(command, 0.05)
+        try:
+            limits = SandboxLimits(printed_bytes=2000, wall_seconds=1)
+            session = PlanSession(CATALOG, limits, memory={"a": 1})
+            ended = await _driven(session, worker, tools)
+        finally:
+            await worker.end()
+    assert ended is None or ended.failure is not None
+    if ended is not None and ended.failure is not None:
+        assert ended.failure.kind in {"crash", "limit", "error"}
+        assert len(ended.failure.message) < 2000
+    assert len(session.printed.encode()) <= 2000
+    assert len(tools.sent) <= SandboxLimits().tool_calls
+    assert children() == before
+
+
+async def _driven(session: PlanSession, worker: Worker, tools: Tools) -> Finished | None:
+    """The end of a plan as the sandbox drives it; None where it must be ended by the clock."""
+    calls = PlanCalls(tools)
+    try:
+        async with asyncio.timeout(1):
+            state = await session.start(worker, solve("return memory"))
+            while isinstance(state, Waiting):
+                calls.send(state.calls)
+                outcomes = state.settled or await calls.any_of(state.pending, state.timer_seconds)
+                state = await session.settle(outcomes)
+            return state
+    except TimeoutError:
+        return None
+    finally:
+        await calls.end()
+
+
+async def test_a_worker_that_died_while_idle_costs_no_plan() -> None:
+    before = children()
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as box:
+        assert (await box.run(solve("return 0"), CATALOG, Tools())).value == 0
+        for _ in range(3):
+            (worker,) = children() - before
+            os.kill(worker, signal.SIGKILL)
+            assert (await box.run(solve("return 1"), CATALOG, Tools())).value == 1
+
+
+@pytest.mark.parametrize("second_wall", [True, False], ids=["both walls", "one wall"])
+async def test_a_plan_that_traps_costs_no_worker(*, second_wall: bool) -> None:
+    before = children()
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox(second_wall=second_wall) as box:
+        assert (await box.run(solve("return 0"), CATALOG, Tools())).value == 0
+        workers = children() - before
+        for plan in ("import os; os._exit(1)", "x = '\\x' * 3; import os; os.abort()"):
+            assert (await box.run(solve(plan), CATALOG, Tools())).failure is not None
+            assert (await box.run(solve("return 1"), CATALOG, Tools())).value == 1
+        assert children() - before == workers
+
+
+async def test_a_plan_that_is_cancelled_while_it_waits_costs_no_worker() -> None:
+    before, tools = children(), Tools(meeting=2)
+    async with asyncio.timeout(TEST_TIMEOUT_SECONDS), Sandbox() as box:
+        assert (await box.run(solve("return 0"), CATALOG, Tools())).value == 0
+        workers = children() - before
+        for _ in range(3):
+            tools.started.clear()
+            task = asyncio.create_task(box.run(solve("await meet('me')"), CATALOG, tools))
+            await tools.started.wait()
+            task.cancel()
+            await asyncio.wait({task})
+            assert (await box.run(solve("return 1"), CATALOG, Tools())).value == 1
+        assert children() - before == workers
 
 
 async def test_a_call_that_is_slow_to_end_keeps_no_worker_from_another_plan() -> None:
@@ -205,27 +278,6 @@ async def test_a_call_that_is_slow_to_end_keeps_no_worker_from_another_plan() ->
         await asyncio.wait(tasks)
 
 
-NO_DESCRIPTORS = """
-import resource
-from modules.sandbox.workers import Workers
-_, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-resource.setrlimit(resource.RLIMIT_NOFILE, (3, most))
-try:
-    Workers(1, second_wall=False).__enter__()
-except RuntimeError as failed:
-    assert "the pool of workers failed" in str(failed)
-    raise SystemExit(42) from failed
-"""
-
-
-def test_a_panic_of_the_pool_is_an_exception() -> None:
-    """In a process of its own, in which the pool never works again."""
-    root = Path(__file__).parents[3]
-    command = [sys.executable, "-c", NO_DESCRIPTORS]
-    ran = subprocess.run(command, cwd=root, capture_output=True, timeout=TEST_TIMEOUT_SECONDS)
-    assert ran.returncode == 42, ran.stderr
-
-
 async def test_a_timeout_that_the_dispatcher_leaks_is_not_taken_for_the_deadline() -> None:
     async def leak(tool: ToolSpec, arguments: JsonObject) -> ToolResult:
         raise TimeoutError("a bug")
@@ -235,38 +287,8 @@ async def test_a_timeout_that_the_dispatcher_leaks_is_not_taken_for_the_deadline
             await box.run(solve("await tools.add(1, 2)"), CATALOG, leak)
 
 
-def test_a_session_that_is_killed_before_it_has_a_worker_does_not_run() -> None:
-    from modules.sandbox.session import PlanSession
-    from modules.sandbox.workers import Workers
-
-    with Workers(1, second_wall=False) as workers:
-        session = PlanSession(workers.pool, CATALOG, SandboxLimits(cpu_seconds=60))
-        session.worker.kill()
-        state = session.start("while True: pass")
-        assert isinstance(state, Finished)
-        assert state.failure is not None
-        assert state.failure.kind == "crash"
-        session.worker.release(keep=False)
-        session.worker.release(keep=False)
-
-
-def test_a_session_without_a_free_worker_is_a_crash() -> None:
-    from modules.sandbox.session import PlanSession
-    from modules.sandbox.workers import Workers
-
-    with Workers(1, second_wall=False, checkout_seconds=0.05) as workers:
-        busy, late = (PlanSession(workers.pool, CATALOG, SandboxLimits()) for _ in range(2))
-        assert isinstance(busy.start(solve("await tools.add(1, 2)")), Waiting)
-        state = late.start(solve("return 1"))
-        assert isinstance(state, Finished)
-        assert state.failure == PlanFailure("crash", "no sandbox worker became free in time")
-        with pytest.raises(RuntimeError, match="not waiting"):
-            late.settle({})
-        busy.worker.release(keep=True)
-
-
 def test_the_interpreter_is_not_imported_before_the_first_plan() -> None:
     modules = "modules.action, modules.sandbox, modules.planning.preparation"
-    check = f"import sys, {modules}; sys.exit('pydantic_monty' in sys.modules)"
+    check = f"import sys, {modules}; sys.exit('wasmtime' in sys.modules)"
     root = Path(__file__).parents[3]
     subprocess.run([sys.executable, "-c", check], cwd=root, check=True, timeout=30)

@@ -95,14 +95,6 @@ async def test_a_tool_that_does_not_exist_gets_the_nearest_of_those_on_offer() -
     assert "did you mean" not in hidden.failure.message
 
 
-async def test_calls_by_number_reach_no_other_tool() -> None:
-    """A plan that knows the prelude gains nothing: the host looks at what was offered."""
-    plan = solve("return await __call_tool__(1, [7, 4], {})")
-    result = await run(plan)
-    assert result.failure is not None
-    assert "was not offered" in result.failure.message
-
-
 async def test_searches_are_no_tool_calls_but_counted() -> None:
     searches = "[await search_tools('add') for _ in range({})]"
     allowed = await run(

@@ -8,7 +8,7 @@ from types import FrameType
 
 import pytest
 
-from modules.terminal.waits import interrupting
+from modules.terminal.waits import interrupting, is_cut_by_interrupt
 
 BOUND_SECONDS = 5
 BOTH = (signal.SIGINT, signal.SIGTERM)
@@ -88,3 +88,33 @@ class TestInterrupting:
         finally:
             signal.signal(signal.SIGINT, before)
         assert cleaned == ["servers ended"]
+
+
+class TestCutting:
+    async def test_the_first_ctrl_c_cuts_what_blocks_the_loop_and_the_next_is_the_loops(
+        self,
+    ) -> None:
+        called, written = asyncio.Event(), list[str]()
+
+        def write() -> None:
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                written.append("never")
+            finally:
+                os.kill(os.getpid(), signal.SIGINT)
+                written.append("cleaned")
+
+        with interrupting(called.set, signal.SIGINT):
+            assert is_cut_by_interrupt(write)
+            async with asyncio.timeout(BOUND_SECONDS):
+                await called.wait()
+        assert written == ["cleaned"]
+
+    async def test_what_is_not_cut_is_done_and_ctrl_c_is_the_loops_again(self) -> None:
+        called, written = asyncio.Event(), list[str]()
+        with interrupting(called.set, signal.SIGINT):
+            assert not is_cut_by_interrupt(lambda: written.append("all"))
+            os.kill(os.getpid(), signal.SIGINT)
+            async with asyncio.timeout(BOUND_SECONDS):
+                await called.wait()
+        assert written == ["all"]

@@ -246,7 +246,7 @@ NOTHING_THERE: Final = f"{NOTHING_NEAR} nothing in your documents fits it."
 NO_DOCUMENTS: Final = "There are no documents yet."
 """What the documents server notes where it has none to search."""
 
-ADD_SOME: Final = "Add some: agent.py docs add FILE (at the prompt: /docs add FILE)."
+ADD_SOME: Final = "Add some: agent.py docs add FILE"
 
 _IF_NOTHING: Final = f'if "[Source: " not in answer and {NO_DOCUMENTS!r} not in answer:'
 """Meaning alone holds a fact in a long passage for noise; its words find it all the same."""

@@ -1,16 +1,24 @@
 """What can be typed at the prompt behind a slash: found, refused, completed."""
 
-from collections.abc import Iterable
+import ast
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
-from core.errors import ExitCode, UsageError
+from core.errors import NEW_SESSION, ExitCode, UsageError
 from modules.cli.prompt_commands.command import Ask, AtPrompt, PromptCommand
 from modules.cli.prompt_commands.dispatch import COMMANDS_AT_PROMPT, PromptCommands
 from modules.terminal.input.candidates import Candidate
 from modules.terminal.input.repl import Leaving
 from tests.modules.cli.prompt_commands.typed import Typed
+from tests.test_layout import ROOT, SOURCES
+
+PLACES_OF_THE_PROMPT = (
+    *("modules/cli/prompt_commands/", "modules/cli/first_run.py", "modules/cli/interactive.py"),
+    *("modules/cli/docs.py", "modules/cli/switching.py", "modules/terminal/input/"),
+)
 
 
 @pytest.mark.parametrize(
@@ -170,6 +178,11 @@ async def test_requests_that_begin_like_a_command_are_sent(line: str, tmp_path: 
         ("as agent.py config init does", "as /init does"),
         ("see agent.py sessions, agent.py trace", "see /sessions, /trace"),
         ("agent.py workflow list shows all", "/workflow list shows all"),
+        (
+            f"shorten it, {NEW_SESSION}, or wait",
+            "shorten it, have the session summarised with /compact, or wait",
+        ),
+        ("choose another model with --model", "choose another model with /model"),
         ('Try:\n\n    agent.py "add 5 and 7"', "Try:\n\n    add 5 and 7"),
         *(
             (text, text)
@@ -185,6 +198,30 @@ async def test_requests_that_begin_like_a_command_are_sent(line: str, tmp_path: 
         ),
     ],
 )
-async def test_hints_name_what_can_be_typed_here(told: str, here: str, tmp_path: Path) -> None:
+async def test_hints_name_what_can_be_typed_at_the_prompt(
+    told: str, here: str, tmp_path: Path
+) -> None:
     async with Typed(tmp_path) as typed:
         assert typed.commands.reworded(told) == here
+
+
+def sentences(path: Path) -> Iterator[str]:
+    """The texts of a file that are no docstrings and no single words."""
+    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    bare = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
+            yield from [node.value] if " " in node.value else []
+
+
+def test_only_the_prompt_names_its_own_commands() -> None:
+    names = "|".join(each.name for each in COMMANDS_AT_PROMPT)
+    named = re.compile(rf"(?<![\w/])(?<!At the prompt: )(?<!often ending in )/(?:{names})\b")
+    told = {
+        f"{place}: {text}"
+        for path in SOURCES
+        if not (place := str(path.relative_to(ROOT))).startswith(PLACES_OF_THE_PROMPT)
+        for text in sentences(path)
+        if named.search(text)
+    }
+    assert told == set()

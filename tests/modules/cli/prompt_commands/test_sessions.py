@@ -86,11 +86,20 @@ async def test_kept_sessions_are_listed_and_go_on_by_a_part_of_their_ids(tmp_pat
         assert typed.proposed("/resume ") == [DATED, "notes"]
 
 
+async def test_the_one_session_that_is_kept_is_not_resumed_over_itself(tmp_path: Path) -> None:
+    async with Typed(tmp_path) as typed:
+        keep(tmp_path, "notes", *exchange("how many?", "one"))
+        assert await typed.run("/resume notes") == ExitCode.ANSWERED
+        with pytest.raises(UsageError, match=r"^no other session is kept so far"):
+            await typed.run("/resume")
+        assert typed.conversation.session.id == "notes"
+
+
 async def test_without_memory_or_sessions_nothing_goes_on(tmp_path: Path) -> None:
     async with Typed(tmp_path) as typed:
         assert await typed.run("/sessions") == ExitCode.ANSWERED
         assert typed.said[0].startswith("memory: no session is kept in")
-        with pytest.raises(UsageError, match="none is kept"):
+        with pytest.raises(UsageError, match="no other session is kept"):
             await typed.run("/resume")
     async with Typed(tmp_path, profile=profile().without_memory()) as typed:
         with pytest.raises(UsageError, match="memory is off"):

@@ -7,6 +7,7 @@ from email.utils import format_datetime
 import pytest
 
 from core.base.http import PAUSE_SECONDS_MAX
+from core.errors import NEW_SESSION
 from core.values import JsonObject
 from modules.models.http.errors import ServiceError
 from tests.modules.models.http.chat_server import documents, posted, refusal
@@ -145,7 +146,7 @@ async def test_what_a_service_says_in_place_of_a_reply_is_told_in_whatever_form_
         assert says in str(caught.value)
         assert str(caught.value).count(says) == 1
         assert caught.value.transient is transient
-        assert ("/compact" in str(caught.value)) is (says == TOO_LONG)
+        assert (NEW_SESSION in str(caught.value)) is (says == TOO_LONG)
         assert ("plan and billing" in str(caught.value)) is ("credit" in str(caught.value))
 
 
@@ -211,7 +212,7 @@ async def test_a_prompt_that_is_too_long_is_known_by_the_words_of_all_vendors(
     refused = await refusal(refuses(status, {"error": {"message": message}}))
     assert refused.is_too_long
     assert not refused.transient
-    assert "/compact" in str(refused)
+    assert NEW_SESSION in str(refused)
     if tokens is not None:
         assert refused.limit_tokens == tokens
 

@@ -145,6 +145,7 @@ ANSWERED: list[tuple[str, str, list[str]]] = [
 ]
 
 REFUSED: list[tuple[str, str]] = [
+    ("line 1: some pasted text\nline 2: more of it", "No model is connected"),
     ("write a poem about the sea", "No model is connected"),
     ("what is the capital of France?", "searches documents"),
     ("who won the match in 2010?", "searches documents"),

@@ -36,6 +36,7 @@ async def test_what_was_written_so_far_is_shown_as_unfinished_and_kept(
         outcome = await talk.ask("what is a quokka?")
         items = await talk.session.load()
     assert (outcome.status, outcome.answer, outcome.exit_code) == ("interrupted", None, 130)
+    assert outcome.unfinished == shown
     told = f"; unfinished, as far as it was written:\n\n{shown}" if shown else ""
     assert outcome.message == f"interrupted before there was an answer{told}"
     (cut,) = (event for event in heard if isinstance(event, ModelFailed))

@@ -1,0 +1,1 @@
+"""Tests of the program inside the sandbox, from outside."""
