@@ -25,8 +25,13 @@ from modules.sandbox.calls import PlanCalls
 from modules.sandbox.component import Tell, say_nothing
 from modules.sandbox.limits import Finished, SandboxLimits, SandboxResult, Waiting
 from modules.sandbox.session import PlanSession
-from modules.sandbox.walls.launcher import PLANS_PER_WORKER, require_walls, worker_command
-from modules.sandbox.worker import Worker, WorkerLost
+from modules.sandbox.walls.launcher import (
+    PLANS_PER_WORKER,
+    discard_machine_code,
+    require_walls,
+    worker_command,
+)
+from modules.sandbox.worker import NotLoaded, Worker, WorkerLost
 
 MAX_PARALLEL_PLANS = 8
 """Plans of one sandbox that run at once; others wait their turn within their wall time."""
@@ -109,15 +114,15 @@ class Workers:
             self._idle.append(await self._started())
 
     async def _started(self) -> Worker:
-        if not self._command:
-            self._command = await asyncio.to_thread(
-                worker_command,
-                self._limits,
-                self._require,
-                second_wall=self._second_wall,
-                tell=self._tell,
-            )
         for attempt in range(1, START_ATTEMPTS + 1):
+            if not self._command:
+                self._command = await asyncio.to_thread(
+                    worker_command,
+                    self._limits,
+                    self._require,
+                    second_wall=self._second_wall,
+                    tell=self._tell,
+                )
             try:
                 worker = await Worker.started(self._command, self._limits.cpu_seconds)
             except (WorkerLost, OSError) as error:
@@ -126,6 +131,9 @@ class Workers:
                         f"the sandbox could not start: {error}; install Cortex-R again, "
                         "or see what the command doctor tells"
                     ) from error
+                if isinstance(error, NotLoaded):
+                    await asyncio.to_thread(discard_machine_code, self._command)
+                    self._command = []
             else:
                 self._all.add(worker)
                 return worker

@@ -44,6 +44,10 @@ class WorkerLost(Exception):
         self.has_died = has_died
 
 
+class NotLoaded(WorkerLost):
+    """wasmtime refuses the machine code: it is damaged, or made with other settings."""
+
+
 class Worker:
     """One process, which serves one plan at a time.
 
@@ -63,6 +67,7 @@ class Worker:
         """A worker that has said that it is ready.
 
         Raises:
+            NotLoaded: its machine code has to be made anew.
             WorkerLost: it did not start.
             OSError: there is no such program, or no process to be had.
         """
@@ -77,6 +82,8 @@ class Worker:
         worker = cls(process, reply_seconds)
         try:
             said = await worker._within(START_SECONDS, worker._frame())
+            if said.startswith("N"):
+                raise NotLoaded(said[1:])
             if not said.startswith("W"):
                 raise WorkerLost("it says what no worker says")
         except BaseException:

@@ -11,7 +11,8 @@ what it allows) and then serves. `--report` says instead which parts of the wall
 
 A frame is a length (4 bytes, little-endian), a letter and its text. From the host: `S` starts a
 plan and drops the one before, `R` goes on with it. To the host: `P` tells what is printed, `G` what
-the guest says where it halts, `T` why it was ended. The texts of `S`, `R` and `G` are JSON, which
+the guest says where it halts, `T` why it was ended, `W` which walls stand at the start, `N` why
+the machine code can't be loaded. The texts of `S`, `R` and `G` are JSON, which
 passes through here unread.
 
 An instance can import four things: clocks, random numbers, `printed` and `wait`. It is told that
@@ -323,7 +324,11 @@ def main(arguments: list[str]) -> int:
     is_report = rest[-1:] == ["--report"]
     policy = wall.Policy(rest[0])
     wall.leave_the_host_behind()
-    worker = Worker(what, policy)
+    try:
+        worker = Worker(what, policy)
+    except WasmtimeError as error:
+        _write(f"N{error}")
+        return 1
     worker.warm_up()
     missing = {"rlimits": "left out"}
     if policy.has_wall:

@@ -10,14 +10,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from math import ceil
 from pathlib import Path
 
 from config.schema import WALL_NAMES, WallName
 from core.base.frozen import frozen
 from core.errors import SandboxUnavailable, UserError
-from modules.sandbox.component import Tell, compiled, say_nothing, wasmtime_packages
+from modules.sandbox.component import Tell, compiled, discard, say_nothing, wasmtime_packages
 from modules.sandbox.limits import MIB, SandboxLimits
 from modules.sandbox.walls.seccomp import filter_call, worker_filter
 
@@ -90,6 +90,11 @@ def worker_command(
         os.fspath(compiled(tell=tell)),
         json.dumps(policy),
     ]
+
+
+def discard_machine_code(command: Sequence[str]) -> None:
+    """Have what a worker's command loads made anew, when such a command is next asked for."""
+    discard(Path(command[-2]))
 
 
 def examine_walls(limits: SandboxLimits) -> tuple[Wall, ...]:
