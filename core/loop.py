@@ -58,7 +58,6 @@ from core.run.observation import (
     next_input,
     observation_room,
     shorten,
-    text_behind_answer,
     unread_text,
 )
 from core.run.working_memory import MEMORY, TEXT, item
@@ -92,8 +91,6 @@ from core.values import JsonObject
 NOTICE_CHARACTERS = 300
 """How much of a plan's failure a notice tells."""
 
-ANSWERED_UNREAD = "the plan's answer was written before the text that it got was read"
-"""A notice: the next step reads the text."""
 
 QUESTIONS_MAX = 3
 """So often a run may ask the user back."""
@@ -290,11 +287,6 @@ class AgentLoop(InterruptibleRun):
                 shown=shown,
                 is_given=any(name in plan.source for name in self._context.readable),
             )
-        elif isinstance(result, FinalAnswer):
-            text = text_behind_answer(plan, result, self._context.dispatcher.catalog)
-            if text is not None and text not in run.read and run.number < run.last_step:
-                await emit(Notice("loop", ANSWERED_UNREAD))
-                result = FurtherProcessing(text, result.calls, result.found)
         before = chain.from_iterable(step.result.calls for step in run.steps)
         result = self._calls.heeding_no(result, before)
         seconds = self._clock() - started

@@ -1,20 +1,16 @@
 """What one step hands to the next: text that a tool gave, or what the user said when asked back."""
 
-import ast
 from collections.abc import Collection, Iterator, Sequence
 
 from core.base.json_text import json_start
 from core.provenance.borders import Borders
-from core.tools.catalog import ToolCatalog
 from core.turn import (
-    COMPARED_CHARACTERS,
     FINAL_ANSWER,
     FURTHER_PROCESSING,
     NO_ANSWER,
     ActionResult,
     FinalAnswer,
     FurtherProcessing,
-    Plan,
     PlanFailed,
     PlanFailure,
     ToolCall,
@@ -93,52 +89,11 @@ def unread_text(result: PlanFailed) -> str | None:
     """
     if result.failure.kind == "tool":  # another call failed, and that is what to tell
         return None
-    return _text_of_last(result.calls)
-
-
-def _text_of_last(calls: Sequence[ToolCall]) -> str | None:
-    last = calls[-1] if calls else None
+    last = result.calls[-1] if result.calls else None
     if last is None or not last.ok or not isinstance(last.result, str):
         return None
     text = last.result.strip()
     return text if " " in text or "\n" in text else None
-
-
-def text_behind_answer(plan: Plan, result: FinalAnswer, tools: ToolCatalog) -> str | None:
-    """The text that a plan's last call gave, if the plan's answer was written before it was read.
-
-    That is so where calls only read and no line of the plan uses what they gave: the answer was
-    there first, and says what the model expected to find.
-    """
-    found = (tools.lookup(call.tool) for call in result.calls)
-    if not all(tool is not None and tool.read_only for tool in found) or _uses_results(plan):
-        return None
-    return _text_of_last(result.calls)
-
-
-def _uses_results(plan: Plan) -> bool:
-    """Whether a plan does anything with what its calls give, be it only that they may fail."""
-    if len(plan.source) > COMPARED_CHARACTERS:
-        return True
-    try:
-        nodes = [*ast.walk(ast.parse(plan.source))]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return True
-    waiting = sum(isinstance(node, ast.Await) for node in nodes)
-    kept: set[str] = set()
-    for node in nodes:
-        match node:
-            case ast.Assign([ast.Name(name)], ast.Await()):
-                kept.add(name)
-                waiting -= 1
-            case ast.Expr(ast.Await()):
-                waiting -= 1
-            case ast.Try():
-                return True
-            case _:
-                pass
-    names = (node for node in nodes if isinstance(node, ast.Name))
-    return waiting > 0 or any(n.id in kept and isinstance(n.ctx, ast.Load) for n in names)
 
 
 def judge_text_to_read(

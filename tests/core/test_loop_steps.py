@@ -20,7 +20,7 @@ from core.events import (
     ToolCallRefused,
     collect,
 )
-from core.loop import ANSWERED_UNREAD, AgentLoop
+from core.loop import AgentLoop
 from core.ports import CallTool, ModelTraits
 from core.provenance.borders import Borders
 from core.provenance.guard import Provenance
@@ -32,7 +32,6 @@ from core.run.observation import (
     QUESTION_CHARACTERS,
     judge_text_to_read,
     observation_room,
-    text_behind_answer,
     unread_text,
 )
 from core.tools.catalog import ToolCatalog
@@ -703,65 +702,3 @@ async def test_a_plan_that_does_nothing_after_a_no_with_words_has_no_success_eit
     assert (outcome.status, outcome.exit_code) == ("no_answer", 3)
     assert NOT_SENT in outcome.message
     assert outcome.message.endswith("says: Done!")
-
-
-READS = replace(tool("read", server="web"), read_only=True)
-
-
-@pytest.mark.parametrize(
-    ("lines", "text"),
-    [
-        ("text = await tools.read(path='a')\nreturn 'FINAL_ANSWER: It is old.'", PAGE),
-        ("await tools.read(path='a')\nanswer = 'old'\nreturn f'FINAL_ANSWER: {answer}'", PAGE),
-        ("text = await tools.read(path='a')\nreturn f'FINAL_ANSWER: {text}'", None),
-        ("return f\"FINAL_ANSWER: {await tools.read(path='a')}\"", None),
-        ("if 'x' in await tools.read(path='a'):\n    return 'FINAL_ANSWER: yes'", None),
-        ("try:\n    await tools.read(path='a')\nexcept Exception:\n    return 'gone'", None),
-        ("memory['a'] = await tools.read(path='a')\nreturn 'FINAL_ANSWER: kept'", None),
-        ("no Python", None),
-    ],
-)
-def test_an_answer_that_uses_nothing_of_what_was_read_was_there_before_it(
-    lines: str, text: str | None
-) -> None:
-    plan = Plan("async def solve():\n" + "".join(f"    {line}\n" for line in lines.split("\n")))
-    answer = FinalAnswer("It is old.", (call(PAGE),))
-    assert text_behind_answer(plan, answer, ToolCatalog([READS])) == text
-
-
-def test_an_answer_after_what_changes_something_or_gives_no_text_stands() -> None:
-    plan = Plan("async def solve():\n    await tools.read(path='a')\n    return 'FINAL_ANSWER: x'")
-    told = FinalAnswer("x", (call(PAGE),))
-    assert text_behind_answer(plan, told, ToolCatalog([READS])) == PAGE
-    for answer, tools in (
-        (told, ToolCatalog([replace(READS, read_only=False)])),
-        (told, ToolCatalog([])),
-        (FinalAnswer("x", (call(75),)), ToolCatalog([READS])),
-        (FinalAnswer("x"), ToolCatalog([READS])),
-    ):
-        assert text_behind_answer(plan, answer, tools) is None
-
-
-async def test_the_text_behind_an_answer_that_was_there_before_is_read_in_the_next_step() -> None:
-    guess = "async def solve():\n    text = await tools.read()\n    return 'FINAL_ANSWER: old'"
-    fakes = FakeParts(
-        [Plan(guess), Plan("answers")],
-        {guess: [FinalAnswer("old", (call(PAGE),))], "answers": [FinalAnswer("1782")]},
-    )
-    dispatcher = FakeDispatcher([READS], {})
-    outcome, events = await run(context(fakes, dispatcher=dispatcher))
-    assert outcome.answer == "1782"
-    assert [event.text for event in events if isinstance(event, Observed)] == [PAGE]
-    assert [event.text for event in events if isinstance(event, Notice)] == [ANSWERED_UNREAD]
-    assert not any(isinstance(event, Retrying) for event in events)
-
-
-async def test_an_answer_that_repeats_the_reading_of_what_the_step_has_read_stands() -> None:
-    guess = "async def solve():\n    text = await tools.read()\n    return 'FINAL_ANSWER: 1782'"
-    results: dict[str, list[ActionResult | Runner]] = {
-        "reads": [reading(PAGE)],
-        guess: [FinalAnswer("1782", (call(PAGE),))],
-    }
-    fakes = FakeParts([Plan("reads"), Plan(guess)], results)
-    outcome, _ = await run(context(fakes, dispatcher=FakeDispatcher([READS], {})))
-    assert outcome.answer == "1782"
