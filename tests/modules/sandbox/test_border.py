@@ -312,6 +312,8 @@ async def test_a_forged_message_harms_its_own_plan_at_most(
     assert [name for name, _ in tools.sent if name not in ("math.add", "math.echo")] == []
     assert len(tools.sent) == len(result.calls) <= LIMITS.tool_calls
     json.dumps([result.value, result.printed, result.found], ensure_ascii=False).encode()
+    if lie.startswith("a timer") and lie != "a timer that is true":
+        assert "make no sense" in str(result.failure)
     if result.failure is not None:
         assert len(result.failure.message.encode()) < 5000
         assert result.value is None
