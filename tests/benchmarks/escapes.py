@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import get_args
 
 from config.schema import WALL_NAMES
-from modules.sandbox.walls.launcher import NoLauncher
+from core.errors import SandboxUnavailable
 from tests.benchmarks.drivers.attempts import Trial
 from tests.benchmarks.environments import NotInstalled, installed_versions
 from tests.benchmarks.executors import EXECUTORS, Attacked, Executor
@@ -174,7 +174,7 @@ def _second_wall(attempts: Sequence[Attempt]) -> list[Row]:
         policy = worker_policy()
         with Planted() as planted, ForkServer(policy) as server:
             tally = taken_over(attempts, server, planted)
-    except (NoLauncher, RuntimeError) as reason:
+    except (SandboxUnavailable, RuntimeError) as reason:
         return [Row(SECOND_WALL, "not measured", str(reason))]
     return [_row(SECOND_WALL, tally), *_details(tally)]
 
