@@ -28,6 +28,9 @@ FRAMES_AT_ONCE = 200
 START_SECONDS = 20.0
 """Bound on the start of a worker; 0.1 s is usual."""
 
+END_SECONDS = 5.0
+"""Bound on the end of a worker that was killed."""
+
 REPLY_GRACE_SECONDS = 1.0
 """How long beyond a plan's own time any reply may take, before the worker is killed."""
 
@@ -125,7 +128,11 @@ class Worker:
     async def end(self) -> None:
         """End it, and wait until it is gone."""
         self.kill()
-        await self._process.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END_SECONDS):
+                if self._process.stdout is not None:
+                    await self._process.stdout.read()  # asyncio waits for what nobody has read
+                await self._process.wait()
         if self._process.stdin is not None:
             self._process.stdin.close()
 

@@ -16,6 +16,7 @@ from modules.sandbox.session import PlanSession
 from modules.sandbox.values import MAX_VALUES
 from modules.sandbox.walls.launcher import worker_command
 from modules.sandbox.worker import MESSAGE_BYTES_MAX, Worker, WorkerLost
+from tests.modules.sandbox.heartbeat import Heartbeat
 from tests.modules.sandbox.kills import survive
 from tests.modules.sandbox.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, solve
 
@@ -311,6 +312,8 @@ async def test_a_forged_message_harms_its_own_plan_at_most(
     assert [name for name, _ in tools.sent if name not in ("math.add", "math.echo")] == []
     assert len(tools.sent) == len(result.calls) <= LIMITS.tool_calls
     json.dumps([result.value, result.printed, result.found], ensure_ascii=False).encode()
+    if lie.startswith("a timer") and lie != "a timer that is true":
+        assert "make no sense" in str(result.failure)
     if result.failure is not None:
         assert len(result.failure.message.encode()) < 5000
         assert result.value is None
@@ -489,6 +492,23 @@ async def test_a_worker_that_has_died_by_itself_is_cleared_away_without_a_word(
             await worker.ask("S", "{}", print)
         await worker.end()
     assert caplog.text == ""
+
+
+HELD_UP_SECONDS = 0.4
+"""Far above what it takes to refuse a message, far below what it takes to read one of these."""
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("part", ["[],", "{},", '"",'])
+async def test_eight_megabytes_of_values_do_not_hold_up_the_event_loop(
+    part: str, sandbox: Sandbox
+) -> None:
+    message = f"'{{\"calls\":[' + {part!r} * {7_900_000 // len(part)} + '0],\"timer\":1}}'"
+    async with Heartbeat() as heart:
+        result = await ran(sandbox, f"wit_world.wait({message})")
+    assert result.failure is not None
+    assert "150,000 values" in result.failure.message
+    assert heart.longest_gap_seconds < HELD_UP_SECONDS
 
 
 @pytest.mark.asyncio(loop_scope="module")
