@@ -144,9 +144,9 @@ class SandboxSection(Section):
     """Of the plan itself; waiting for tools is not counted."""
     wall_seconds: Seconds = 120.0
     """Of the whole plan, waits included."""
-    memory_bytes: Count = Field(default=64 * _MEBIBYTE, ge=_MEBIBYTE)
-    """What a plan may hold at once."""
-    recursion_depth: Count = Field(default=200, ge=10, le=1000)
+    memory_bytes: Count = Field(default=256 * _MEBIBYTE, ge=64 * _MEBIBYTE)
+    """What a plan may hold at once; some 40 MiB of it are Python's own."""
+    recursion_depth: Count = Field(default=1000, ge=10, le=1000)
     """How deep functions may call each other."""
     printed_bytes: Count = Field(default=64 * 1024, ge=1)
     """What a plan may print."""

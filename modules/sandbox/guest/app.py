@@ -442,7 +442,7 @@ class Plan:
         """What `solve` gives. Code that awaits nothing runs outside of a loop, and may run one."""
         try:
             code = compile(source, PLAN, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-        except RecursionError, MemoryError:
+        except (RecursionError, MemoryError):
             raise SyntaxError("the plan is nested too deeply") from None
         with asyncio.Runner() as runner:
             asyncio.set_event_loop(runner.get_loop())
