@@ -325,6 +325,16 @@ def _json(value: object, default: Callable[[object], object] | None = None) -> s
     return text.encode("utf-8", "replace").decode()  # half a surrogate pair can't leave
 
 
+def _refuse(value: object) -> None:
+    """Raise TypeError for what is no value, though it may say in words what it is."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        raise TypeError("bytes (decode them, or write them as base64)")
+    if inspect.isawaitable(value):
+        raise TypeError("a call that was not awaited (write await before it)")
+    if isinstance(value, Door):
+        raise TypeError("a tool (call it, with await)")
+
+
 def plain(value: object) -> object:
     """What stands in JSON for a value that json itself doesn't know.
 
@@ -332,12 +342,7 @@ def plain(value: object) -> object:
         TypeError: nothing does; the message is its kind, as in "a function".
     """
     kind = type(value)
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        raise TypeError("bytes (decode them, or write them as base64)")
-    if inspect.isawaitable(value):
-        raise TypeError("a call that was not awaited (write await before it)")
-    if isinstance(value, Door):
-        raise TypeError("a tool (call it, with await)")
+    _refuse(value)
     if isinstance(value, (set, frozenset)):
         return sorted(cast("Iterable[object]", value), key=_order)
     if isinstance(value, enum.Enum):
