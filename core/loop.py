@@ -55,10 +55,10 @@ from core.run.observation import (
     calls_told,
     clarified_input,
     judge_text_to_read,
-    misquoted,
     next_input,
     observation_room,
     shorten,
+    text_behind_answer,
     unread_text,
 )
 from core.run.working_memory import MEMORY, TEXT, item
@@ -91,6 +91,9 @@ from core.values import JsonObject
 
 NOTICE_CHARACTERS = 300
 """How much of a plan's failure a notice tells."""
+
+ANSWERED_UNREAD = "the plan's answer was written before the text that it got was read"
+"""A notice: the next step reads the text."""
 
 QUESTIONS_MAX = 3
 """So often a run may ask the user back."""
@@ -287,10 +290,11 @@ class AgentLoop(InterruptibleRun):
                 shown=shown,
                 is_given=any(name in plan.source for name in self._context.readable),
             )
-        elif isinstance(result, FinalAnswer) and run.observation is not None and not result.calls:
-            text = f"{run.read[-1]} {run.observation}"
-            if (failure := misquoted(plan, text)) is not None:
-                result = PlanFailed(failure, result.calls, result.found)
+        elif isinstance(result, FinalAnswer):
+            text = text_behind_answer(plan, result, self._context.dispatcher.catalog)
+            if text is not None and text not in run.read and run.number < run.last_step:
+                await emit(Notice("loop", ANSWERED_UNREAD))
+                result = FurtherProcessing(text, result.calls, result.found)
         before = chain.from_iterable(step.result.calls for step in run.steps)
         result = self._calls.heeding_no(result, before)
         seconds = self._clock() - started

@@ -55,7 +55,6 @@ FailureKind: TypeAlias = Literal[
     "cut",  # the model's reply was cut off at the limit of its length, and nothing of it was run
     "repeated",  # the same plan failed before and was not run again
     "answer",  # the answer is not in the form that the request demands
-    "misquoted",  # it answers from words that are not in the text that it was given to read
     "no_verdict",  # solve() returned neither FINAL_ANSWER nor FURTHER_PROCESSING_REQUIRED
 ]
 

@@ -1,11 +1,11 @@
 """What one step hands to the next: text that a tool gave, or what the user said when asked back."""
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Sequence
 
 from core.base.json_text import json_start
 from core.provenance.borders import Borders
+from core.tools.catalog import ToolCatalog
 from core.turn import (
     COMPARED_CHARACTERS,
     FINAL_ANSWER,
@@ -57,22 +57,10 @@ _ERROR_TO_READ = (
     "{error}; use other arguments or another tool, or return "
     f"{NO_ANSWER} with what can't be had and why"
 )
-_MISQUOTED = (
-    "the text does not hold the words that the plan quotes, {quoted}; quote it word for word, call "
-    f"a tool that may tell what is asked, or return {NO_ANSWER} with what is missing"
-)
 _NOTHING_TO_READ = (
     f"{FURTHER_PROCESSING} is for text that a tool gave, and this plan called none; call a tool of "
     f"the list, compute with plain Python, or answer with {FINAL_ANSWER}"
 )
-
-QUOTED = "says"
-"""What a plan calls the words of the text that it answers from."""
-
-QUOTED_SHARE_MISSING = 0.4
-"""So much of what a plan quotes may not be in the text: a sentence of the prompt around it, say."""
-
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\d+|[^\W\d_]+")
 
 NOBODY_TO_ASK = (
     "Nobody can be asked. Take the likeliest reading of the request, and say in the answer which "
@@ -103,13 +91,54 @@ def unread_text(result: PlanFailed) -> str | None:
     A text tool did its work then, and what failed was only what the plan made of it: the model
     can read the text itself.
     """
-    last = result.calls[-1] if result.calls else None
     if result.failure.kind == "tool":  # another call failed, and that is what to tell
         return None
+    return _text_of_last(result.calls)
+
+
+def _text_of_last(calls: Sequence[ToolCall]) -> str | None:
+    last = calls[-1] if calls else None
     if last is None or not last.ok or not isinstance(last.result, str):
         return None
     text = last.result.strip()
     return text if " " in text or "\n" in text else None
+
+
+def text_behind_answer(plan: Plan, result: FinalAnswer, tools: ToolCatalog) -> str | None:
+    """The text that a plan's last call gave, if the plan's answer was written before it was read.
+
+    That is so where calls only read and no line of the plan uses what they gave: the answer was
+    there first, and says what the model expected to find.
+    """
+    found = (tools.lookup(call.tool) for call in result.calls)
+    if not all(tool is not None and tool.read_only for tool in found) or _uses_results(plan):
+        return None
+    return _text_of_last(result.calls)
+
+
+def _uses_results(plan: Plan) -> bool:
+    """Whether a plan does anything with what its calls give, be it only that they may fail."""
+    if len(plan.source) > COMPARED_CHARACTERS:
+        return True
+    try:
+        nodes = [*ast.walk(ast.parse(plan.source))]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    waiting = sum(isinstance(node, ast.Await) for node in nodes)
+    kept: set[str] = set()
+    for node in nodes:
+        match node:
+            case ast.Assign([ast.Name(name)], ast.Await()):
+                kept.add(name)
+                waiting -= 1
+            case ast.Expr(ast.Await()):
+                waiting -= 1
+            case ast.Try():
+                return True
+            case _:
+                pass
+    names = (node for node in nodes if isinstance(node, ast.Name))
+    return waiting > 0 or any(n.id in kept and isinstance(n.ctx, ast.Load) for n in names)
 
 
 def judge_text_to_read(
@@ -180,43 +209,6 @@ def values_told(value: Json) -> Iterator[str]:
             yield text
 
 
-def misquoted(plan: Plan, text: str) -> PlanFailure | None:
-    """The failure of a plan that answers from words that are not in the text that it has read.
-
-    Slips in single words are no matter; a number that is not there is.
-    """
-    if (quoted := _quoted(plan)) is None or not (said := _words(quoted)):
-        return None
-    known = {*_words(text)}
-    missing = [word for word in said if word not in known]
-    if len(missing) <= QUOTED_SHARE_MISSING * len(said) and not any(map(str.isdigit, missing)):
-        return None
-    shown = shorten(quoted, CALL_VALUE_CHARACTERS)
-    return PlanFailure("misquoted", _MISQUOTED.format(quoted=repr(shown)))
-
-
-def _quoted(plan: Plan) -> str | None:
-    """What the plan quotes of the text, as the prompt's form has it."""
-    if QUOTED not in plan.source or len(plan.source) > COMPARED_CHARACTERS:
-        return None
-    try:
-        tree = ast.parse(plan.source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    for node in ast.walk(tree):
-        match node:
-            case ast.Assign([ast.Name(id=name)], ast.Constant(str(text))) if name == QUOTED:
-                return text
-            case _:
-                pass
-    return None
-
-
-def _words(text: str) -> list[str]:
-    """Words and numbers, as they compare; of scripts without spaces, the letters."""
-    return _WORD.findall(text.lower())
-
-
 def _repeats(text: str, read: str) -> bool:
     """Whether a text holds all of what was read, or is the greater part of it."""
     said, known = " ".join(text.split()), " ".join(read.split())
@@ -253,10 +245,8 @@ def next_input(
     shown = f"this text, here shortened; a plan has all of it as {whole}" if whole else "this text"
     note = "" if borders is None else f" {borders.note}"
     return (
-        f"Original request: {request}\n\n"
-        f"The last step produced {shown}:{note}\n\n{bordered(observation, borders)}\n\n{done}"
-        f"If it answers the request, return {FINAL_ANSWER} with the answer in your own words; "
-        "otherwise plan the next tool calls."
+        f"An earlier step has read {shown}:{note}\n\n{bordered(observation, borders)}\n\n{done}"
+        f"The request is: {request}"
     )
 
 

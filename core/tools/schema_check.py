@@ -246,18 +246,6 @@ class ArgumentCheck:
             raise CallRefused(self._refusal(faults))
         return arguments
 
-    def check_known(self, arguments: JsonObject) -> None:
-        """The same for some of a call's arguments, of which others are not known yet.
-
-        Raises:
-            CallRefused: something is wrong inside of one that is given.
-        """
-        arguments, faults = self._repaired(arguments)
-        given = arguments if self._wrapper is None else as_object(arguments[self._wrapper])
-        known = [f for f in faults if (inner := self._inner(f.place)) and inner[0] in given]
-        if known:
-            raise CallRefused(self._refusal(known))
-
     def _repaired(self, arguments: JsonObject) -> tuple[JsonObject, Sequence[Fault]]:
         """The arguments with what can be repaired put right, and what is wrong all the same."""
         faults = self._schema.faults(arguments)

@@ -14,12 +14,13 @@ from modules.sandbox.language import (
     line_text,
 )
 from modules.sandbox.limits import MAX_TOOL_ERROR_CHARACTERS, MIB, SandboxLimits
+from modules.sandbox.values import MAX_NAME_CHARACTERS
 
 RESULT_FORMS = "return text, a number, a list or a dict"
 
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
-_IMPORT = re.compile(r"unknown import: `wasi:([a-z]+)/")
+_IMPORT = re.compile(r"unknown import: `wasi:([a-z]{1,20})/")
 
 _INDEX = re.compile(r"index-sized|ssize_t")
 """What Python says of a size beyond the 32 bits that memory has there."""
@@ -60,7 +61,8 @@ def failure_of(
             return PlanFailure("error", f"{ENTRY_POINT}() returned {text}; {RESULT_FORMS}")
         case _:
             kind, advice = _judged(error.kind, text, limits, hint)
-            message = f"{error.kind}: {text}" if text else error.kind
+            name = shorten(error.kind, MAX_NAME_CHARACTERS)
+            message = f"{name}: {text}" if text else name
             return _at(kind, f"{message}{advice}", error.line, source)
 
 

@@ -119,6 +119,8 @@ class HostFunctions:
 
     def _resolve(self, name: str) -> ToolSpec:
         """The tool on offer of exactly this name; a name of none is refused with the nearest."""
+        if len(name) > MAX_NAME_CHARACTERS:
+            raise CallRefused(f"no tool has a name of {len(name):,} characters")
         if self._tools.lookup(name) is not None or self._tools.has_name(name):
             return self._tools.resolve(name)
         near = self._tools.nearest(name) if self._may_propose() else []
@@ -149,8 +151,6 @@ class HostFunctions:
         arguments = given[0] if given else rest
         if not isinstance(name, str) or len(given) > 1 or (given and rest):
             raise CallRefused(RAW_CALL_FORM)
-        if len(name) > MAX_NAME_CHARACTERS:
-            raise CallRefused(f"no tool has a name of {len(name):,} characters")
         return self._resolve(name), _named({} if arguments is None else arguments)
 
     def _as_json(

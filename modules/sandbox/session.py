@@ -35,7 +35,7 @@ from modules.sandbox.limits import (
 )
 from modules.sandbox.memory import UNREAD, left_memory
 from modules.sandbox.own_words import OwnWords
-from modules.sandbox.values import NotJson, TooLarge, to_json
+from modules.sandbox.values import MAX_VALUES, NotJson, TooLarge, to_json
 from modules.sandbox.worker import Worker, WorkerLost
 
 MAX_CALLS = 200
@@ -46,6 +46,9 @@ SHORTEST_TIMER_SECONDS = 0.005
 
 SMALL_ANSWER_CHARACTERS = 8 * KIB
 """What is looked at on the event loop; that takes some milliseconds where it is dense."""
+
+LONGEST_TIMER_SECONDS = 24 * 3600.0
+"""As asyncio has it; what comes later is waited for anew."""
 
 _NAME = re.compile(r"\w+")
 
@@ -135,6 +138,10 @@ class PlanSession:
             if isinstance(state, Finished) and self._is_halted and self.memory is not None:
                 await _apart(self._take_memory_from, await self._asked("R", None))
             self.is_worker_sound = True
+        except TooLarge as reason:
+            self.is_worker_sound = True
+            message = f"the plan's result or calls can't be looked at: {reason}"
+            state = Finished(failure=PlanFailure("limit", message))
         except WorkerLost as lost:
             self.was_lost_unstarted = letter == "S" and lost.has_died and not self._pieces
             state = Finished(failure=trap_failure(str(lost), self._limits, self._last_line))
@@ -163,7 +170,9 @@ class PlanSession:
         match message := _read(answer):
             case {"calls": list(calls), "timer": None}:
                 return self._waiting(calls, None)
-            case {"calls": list(calls), "timer": int() | float() as timer}:
+            case {"calls": list(calls), "timer": int() | float() as timer} if (
+                0 <= timer <= LONGEST_TIMER_SECONDS  # which is what no number is not
+            ):
                 return self._waiting(calls, timer)
             case {"value": value}:
                 ended = Finished(*self._checked(value))
@@ -178,7 +187,8 @@ class PlanSession:
         return ended
 
     def _take_memory_from(self, answer: str) -> None:
-        self._take_memory(_read(answer))
+        if not answer.startswith("T"):
+            self._take_memory(_read(answer))
 
     def _take_memory(self, message: JsonObject) -> None:
         if self.memory is not None and (left := message.get("memory")) is not None:
@@ -294,11 +304,31 @@ async def _apart(look: Callable[[str], T], answer: str) -> T:
 
 
 def _read(answer: str) -> JsonObject:
-    """What the guest says; raises `Nonsense` where that is no JSON object."""
+    """What the guest says.
+
+    Raises:
+        Nonsense: it is no JSON object, or holds half a surrogate pair.
+        TooLarge: it holds more values than can be read without holding up others.
+    """
+    if _is_dense(answer):
+        raise TooLarge(f"it holds more than {MAX_VALUES:,} values")
     try:
         message: Json = json.loads(answer.removeprefix("G"))
+        if "\\ud" in answer.lower():
+            json.dumps(message, ensure_ascii=False).encode()
     except ValueError as error:  # also of numbers with too many digits
         raise Nonsense(str(error)) from None
     if not isinstance(message, dict):
         raise Nonsense("it is no object")
     return message
+
+
+def _is_dense(text: str) -> bool:
+    """Whether a JSON text has too many values; looked at outside of its strings, in linear time."""
+    if sum(map(text.count, ",[{")) <= MAX_VALUES:
+        return False
+    bare = text.replace("\\\\", "").replace('\\"', "")
+    if bare.count('"') > 2 * MAX_VALUES:
+        return True
+    outside = "".join(bare.split('"')[::2])
+    return sum(map(outside.count, ",[{")) > MAX_VALUES

@@ -5,6 +5,8 @@ taken it over: frames are bounded, waits too, and a worker that keeps to neither
 """
 
 import asyncio
+import os
+import signal
 import struct
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -108,8 +110,10 @@ class Worker:
 
     def kill(self) -> None:
         """End it at once."""
-        with suppress(ProcessLookupError):
-            self._process.kill()
+        if self.is_alive:
+            # Not by the process's own method: that would take its end from asyncio, which warns.
+            with suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGKILL)
 
     async def end(self) -> None:
         """End it, and wait until it is gone."""

@@ -20,7 +20,7 @@ from core.events import (
     ToolCallRefused,
     collect,
 )
-from core.loop import AgentLoop
+from core.loop import ANSWERED_UNREAD, AgentLoop
 from core.ports import CallTool, ModelTraits
 from core.provenance.borders import Borders
 from core.provenance.guard import Provenance
@@ -31,8 +31,8 @@ from core.run.observation import (
     OBSERVATION_CHARACTERS,
     QUESTION_CHARACTERS,
     judge_text_to_read,
-    misquoted,
     observation_room,
+    text_behind_answer,
     unread_text,
 )
 from core.tools.catalog import ToolCatalog
@@ -705,54 +705,63 @@ async def test_a_plan_that_does_nothing_after_a_no_with_words_has_no_success_eit
     assert outcome.message.endswith("says: Done!")
 
 
+READS = replace(tool("read", server="web"), read_only=True)
+
+
 @pytest.mark.parametrize(
-    ("says", "is_held"),
+    ("lines", "text"),
     [
-        ("The harbour was built in 1782", True),
-        ("the HARBOUR was  built in 1782, and widened twice!", True),
-        (
-            "The last step produced this text: The harbour was built in 1782, and widened twice.",
-            True,
-        ),
-        ("harbour: built 1782", True),
-        ("", True),
-        ("The harbour was built in 1783", False),
-        ("The pier is 100 cm long", False),
-        ("It opened under another mayor long ago", False),
+        ("text = await tools.read(path='a')\nreturn 'FINAL_ANSWER: It is old.'", PAGE),
+        ("await tools.read(path='a')\nanswer = 'old'\nreturn f'FINAL_ANSWER: {answer}'", PAGE),
+        ("text = await tools.read(path='a')\nreturn f'FINAL_ANSWER: {text}'", None),
+        ("return f\"FINAL_ANSWER: {await tools.read(path='a')}\"", None),
+        ("if 'x' in await tools.read(path='a'):\n    return 'FINAL_ANSWER: yes'", None),
+        ("try:\n    await tools.read(path='a')\nexcept Exception:\n    return 'gone'", None),
+        ("memory['a'] = await tools.read(path='a')\nreturn 'FINAL_ANSWER: kept'", None),
+        ("no Python", None),
     ],
 )
-async def test_an_answer_from_words_that_the_text_does_not_hold_is_a_failed_plan(
-    says: str, is_held: bool
+def test_an_answer_that_uses_nothing_of_what_was_read_was_there_before_it(
+    lines: str, text: str | None
 ) -> None:
-    quoting = f"async def solve():\n    says = {says!r}\n    return 'FINAL_ANSWER: x'"
+    plan = Plan("async def solve():\n" + "".join(f"    {line}\n" for line in lines.split("\n")))
+    answer = FinalAnswer("It is old.", (call(PAGE),))
+    assert text_behind_answer(plan, answer, ToolCatalog([READS])) == text
+
+
+def test_an_answer_after_what_changes_something_or_gives_no_text_stands() -> None:
+    plan = Plan("async def solve():\n    await tools.read(path='a')\n    return 'FINAL_ANSWER: x'")
+    told = FinalAnswer("x", (call(PAGE),))
+    assert text_behind_answer(plan, told, ToolCatalog([READS])) == PAGE
+    for answer, tools in (
+        (told, ToolCatalog([replace(READS, read_only=False)])),
+        (told, ToolCatalog([])),
+        (FinalAnswer("x", (call(75),)), ToolCatalog([READS])),
+        (FinalAnswer("x"), ToolCatalog([READS])),
+    ):
+        assert text_behind_answer(plan, answer, tools) is None
+
+
+async def test_the_text_behind_an_answer_that_was_there_before_is_read_in_the_next_step() -> None:
+    guess = "async def solve():\n    text = await tools.read()\n    return 'FINAL_ANSWER: old'"
+    fakes = FakeParts(
+        [Plan(guess), Plan("answers")],
+        {guess: [FinalAnswer("old", (call(PAGE),))], "answers": [FinalAnswer("1782")]},
+    )
+    dispatcher = FakeDispatcher([READS], {})
+    outcome, events = await run(context(fakes, dispatcher=dispatcher))
+    assert outcome.answer == "1782"
+    assert [event.text for event in events if isinstance(event, Observed)] == [PAGE]
+    assert [event.text for event in events if isinstance(event, Notice)] == [ANSWERED_UNREAD]
+    assert not any(isinstance(event, Retrying) for event in events)
+
+
+async def test_an_answer_that_repeats_the_reading_of_what_the_step_has_read_stands() -> None:
+    guess = "async def solve():\n    text = await tools.read()\n    return 'FINAL_ANSWER: 1782'"
     results: dict[str, list[ActionResult | Runner]] = {
         "reads": [reading(PAGE)],
-        quoting: [FinalAnswer("x")],
-        "again": [FinalAnswer("y")],
+        guess: [FinalAnswer("1782", (call(PAGE),))],
     }
-    fakes = FakeParts([Plan("reads"), Plan(quoting), Plan("again")], results)
-    outcome, _ = await run(context(fakes))
-    assert outcome.answer == ("x" if is_held else "y")
-    if not is_held:
-        (failed,) = fakes.inputs[2].failed
-        assert failed.failure.kind == "misquoted"
-        assert says in failed.failure.message
-
-
-async def test_a_plan_that_reads_nothing_or_calls_a_tool_quotes_as_it_likes() -> None:
-    quoting = "async def solve():\n    says = 'the moon is 5 km away'\n    return 'FINAL_ANSWER: x'"
-    for fakes in (
-        FakeParts([Plan(quoting)], {quoting: [FinalAnswer("x")]}),
-        FakeParts(
-            [Plan("reads"), Plan(quoting)],
-            {"reads": [reading(PAGE)], quoting: [FinalAnswer("x", (call("the moon"),))]},
-        ),
-    ):
-        outcome, _ = await run(context(fakes))
-        assert outcome.answer == "x"
-
-
-def test_other_scripts_are_compared_by_letters() -> None:
-    plan = Plan("async def solve():\n    says = '港口建于1782年'\n    return 'FINAL_ANSWER: 1782'")
-    assert misquoted(plan, "该港口建于1782年，后来扩建了两次。") is None
-    assert misquoted(plan, "该港口建于1901年，后来扩建了两次。") is not None
+    fakes = FakeParts([Plan("reads"), Plan(guess)], results)
+    outcome, _ = await run(context(fakes, dispatcher=FakeDispatcher([READS], {})))
+    assert outcome.answer == "1782"

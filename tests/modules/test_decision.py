@@ -12,6 +12,8 @@ from core.tools.catalog import ToolCatalog
 from core.tools.record import ToolRecord
 from core.tools.spec import ToolSpec
 from core.turn import (
+    FINAL_ANSWER,
+    NO_ANSWER,
     Attempt,
     Declined,
     Exchange,
@@ -139,6 +141,18 @@ def test_a_step_that_has_a_text_to_read_is_told_to_answer_from_it() -> None:
     inputs = replace(INPUTS, step=2, observation="Rent 640 euros")
     assert READ_ALREADY in decision_prompt(inputs, PROMPTS[0], profile()).text
     assert READ_ALREADY not in decision_prompt(INPUTS, PROMPTS[0], profile()).text
+
+
+@pytest.mark.parametrize("verdict", [FINAL_ANSWER, NO_ANSWER])
+async def test_the_forms_that_such_a_step_is_given_are_read_as_they_are_filled_in(
+    verdict: str,
+) -> None:
+    (form,) = (block for block in READ_ALREADY.split("```") if verdict in block)
+    model = Answering(ModelReply(f"```{form}```"))
+    inputs = replace(INPUTS, step=2, observation="Rent 640 euros")
+    plan = await PlanWriter(model, profile())(inputs, PROMPTS[0])
+    assert isinstance(plan, Plan)
+    assert f'return "{verdict} ' in plan.source
 
 
 def test_a_retry_tells_plan_error_line_and_what_succeeded() -> None:

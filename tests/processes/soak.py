@@ -5,6 +5,7 @@ new seed, which `--seed` repeats. `python -m tests.processes.soak [NAME…] [--k
 """
 
 import argparse
+import asyncio
 import random
 import sys
 import tempfile
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.modules.sandbox import kills as sandbox_kills
 from tests.modules.session.truncation import cut_at_every_byte
 from tests.processes import session_kills, session_readers
 from tests.servers.rag.indexing import kills as indexing_kills
@@ -50,7 +52,15 @@ def _indexing(folder: Path, kills: int, seed: int) -> str:
     return f"{kills} kills of an indexer, each left whole and completed"
 
 
+def _plans(folder: Path, kills: int, seed: int) -> str:
+    del folder
+    plans = kills * sandbox_kills.EVERY // 10  # 10,000 unless it is said otherwise
+    counted = asyncio.run(sandbox_kills.survive(plans, seed))
+    return f"{plans:,} plans, {counted.kills} workers killed, {counted.lost} plans lost with theirs"
+
+
 SOAKS: dict[str, Soak] = {
+    "plans": _plans,
     "sessions": _sessions,
     "sharing": _sharing,
     "truncation": _truncation,

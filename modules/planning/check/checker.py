@@ -21,6 +21,8 @@ from subprocess import SubprocessError
 from types import MappingProxyType
 from typing import Final, cast
 
+from ty import find_ty_bin
+
 from core.base.frozen import frozen
 from core.tools.content import RESULT, TEXT_RESULT
 from core.tools.json_schema import as_object, resolve, wrapped_result
@@ -85,7 +87,7 @@ _TAKEN: Final[Mapping[str, str]] = MappingProxyType(
 )
 """What an argument may be, by the type that its schema says: a tuple will do as a list."""
 
-_FAILURES: Final = (OSError, ImportError, ValueError, LookupError, TypeError, SubprocessError)
+_FAILURES: Final = (OSError, ValueError, LookupError, TypeError, SubprocessError)
 
 _log = logging.getLogger(__name__)
 
@@ -106,7 +108,7 @@ def findings(plan: str, stub: str, program: str | None = None) -> list[Finding]:
     For a thread: it waits for a process. `program` is another than the installed ty.
     """
     try:
-        printed = _printed(program or _program(), plan, stub)
+        printed = _printed(program or find_ty_bin(), plan, stub)
         said = cast("list[dict[str, Json]]", json.loads(printed))
         return sorted(map(_finding, said), key=lambda found: (found.start, found.end))
     except _FAILURES as error:
@@ -117,13 +119,6 @@ def findings(plan: str, stub: str, program: str | None = None) -> list[Finding]:
 @functools.cache
 def _tell_once(kind: str) -> None:
     _log.warning("the type checker failed (%s): plans run without its check", kind)
-
-
-@functools.cache
-def _program() -> str:
-    from ty import find_ty_bin  # a package that may be missing
-
-    return find_ty_bin()
 
 
 def _printed(program: str, plan: str, stub: str) -> bytes:

@@ -7,7 +7,7 @@ from core.base.json_text import json_start
 from core.base.text import shorten
 from core.ports import DecisionInputs
 from core.provenance.borders import Borders
-from core.run.observation import QUOTED, bordered
+from core.run.observation import bordered
 from core.strategy import CHARACTERS_PER_TOKEN
 from core.tools.catalog import ToolCatalog
 from core.tools.record import ToolRecord
@@ -98,16 +98,20 @@ ENGLISH_WORDS = frozenset(
 shares no words with them says nothing in any other."""
 
 READ_ALREADY = f"""\
-Answer from the text above, and reply with just this, the dots filled in:
+Where the text above says what is asked, reply with just this, the dots filled in:
 ```python
 async def solve():
-    {QUOTED} = "…"  # the words of the text that say it; "" where none do
-    return "{FINAL_ANSWER} …" if {QUOTED} else "{NO_ANSWER} the text does not say it"
-```"""
-"""Follows a request whose text was got in an earlier step. Small models fill a form in, where they
-only repeat the verdict of their last plan when they are told in words what to do. Of two forms they
-took the one that says no, also where the text held the answer; so there is one, with two ends. What
-it quotes is looked for in the text (`core.run.observation.misquoted`)."""
+    return "{FINAL_ANSWER} …"
+```
+Where it does not say it, reply with just this:
+```python
+async def solve():
+    return "{NO_ANSWER} the text does not say it"
+```
+Where tools have to be called for it, plan their calls."""
+"""Follows a request whose text was got in an earlier step, and stands before it. Small models fill
+a form in, where they only repeat the verdict of their last plan when they are told in words what to
+do. Two lines without code they fill in with the no, also where the text holds the answer."""
 
 PRESENT_WORDS = frozenset(
     (

@@ -6,11 +6,8 @@ attempt that got through.
 
 import json
 import platform
-import shutil
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -18,14 +15,13 @@ import pytest_asyncio
 from config.schema import WALL_NAMES
 from core.turn import PlanFailure
 from modules.sandbox import Sandbox, SandboxLimits, SandboxResult
-from modules.sandbox.walls.launcher import Launcher, examine_walls
+from modules.sandbox.walls.launcher import examine_walls
 from tests.modules.sandbox.escapes.attempts import (
     ATTEMPTS,
     FAMILIES,
     HELD_BY_LANDLOCK,
     HELD_BY_SECCOMP,
     NATIVE_ATTEMPTS,
-    TAKEOVER_IN_C,
     Attempt,
 )
 from tests.modules.sandbox.escapes.planted import Planted
@@ -157,7 +153,7 @@ def test_the_second_wall_alone_holds(
 @only_linux
 @pytest.mark.usefixtures("whole_wall")
 def test_what_harms_nobody_works_behind_the_second_wall(exec_server: ForkServer) -> None:
-    plan = "async def solve():\n    import json\n    print('said')\n    return json.dumps(6 * 7)"
+    plan = "import json\ndef solve():\n    print('said')\n    return json.dumps(6 * 7)"
     assert exec_server.output(plan, WALL_NAMES).split() == ["said", "42", '"42"']
 
 
@@ -211,41 +207,3 @@ def test_landlock_alone_leaves_no_file_and_no_environment(
 ) -> None:
     outcomes = natively(exec_server, planted, "no_new_privs", "landlock")
     assert [str(o) for o, _ in outcomes if o.obtained & HELD_BY_LANDLOCK] == []
-
-
-@pytest.fixture(scope="module")
-def takeover(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The C program, built; skips where nothing builds it."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("there is no C compiler")
-    program = tmp_path_factory.mktemp("takeover") / "takeover"
-    subprocess.run([compiler, "-o", program, TAKEOVER_IN_C], check=True, timeout=30)
-    return program
-
-
-def take_over(program: Path, planted: Planted) -> str:
-    """What the C program writes when it is run with the names of what is planted."""
-    words = planted.fill_text("@FILE@ @VARIABLE@ @PORT@ @MARKER@ @HOST@").split()
-    ran = subprocess.run([program, *words], capture_output=True, timeout=30, check=True)
-    return ran.stdout.decode(errors="replace")
-
-
-@only_linux
-def test_a_program_of_its_own_obtains_all_proofs(takeover: Path, planted: Planted) -> None:
-    output = take_over(takeover, planted)
-    assert planted.proofs(output) == {"file", "environment", "socket", "process"}
-
-
-@only_linux
-@pytest.mark.usefixtures("whole_wall")
-def test_the_same_program_in_place_of_the_worker_obtains_none(
-    takeover: Path, planted: Planted
-) -> None:
-    launcher = Launcher(takeover, SandboxLimits())
-    try:
-        output = take_over(launcher.path, planted)
-    finally:
-        launcher.close()
-    assert planted.proofs(output) == set()
-    assert output == "started\nended\n"

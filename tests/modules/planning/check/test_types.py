@@ -58,7 +58,8 @@ MISUSES = [
     # through names
     (solve(ADD, "x = r", "return x['result']"), 4, "write x instead of x['result']"),
     (solve("r: float = await tools.add(a=1, b=2)", "return r['x']"), 3, "write r instead"),
-    (solve("return (r := await tools.add(a=1, b=2))['x']"), 2, "instead of (r := await tools.add("),
+    (solve("return (r := await tools.add(a=1, b=2))['x']"), 2,
+     "instead of (r := (await tools.add("),
     (solve(ADD, "r = await tools.add(a=r, b=2)", "return r['x']"), 4, "is a number: write "),
     (solve(CODES, "r = [c for c in await tools.codes(text='x')]", "y = await tools.add(a=1, b=2)",
            "return y['x']"), 5, "write y instead"),

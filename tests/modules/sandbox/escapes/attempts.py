@@ -31,9 +31,6 @@ Proof: TypeAlias = Literal["file", "environment", "socket", "process"]
 
 HERE = Path(__file__).parent
 
-TAKEOVER_IN_C = HERE / "takeover.c"
-"""A program that needs nothing but the C library; it is run in place of the worker."""
-
 HELD_BY_SECCOMP: frozenset[Proof] = frozenset({"socket", "process"})
 """What seccomp must hold alone, besides all harm; it lets files be opened for reading."""
 

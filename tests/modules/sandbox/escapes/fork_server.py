@@ -1,6 +1,6 @@
 """Runs attempts with plain `exec`, each in a forked process that may stand behind the second wall.
 
-    python -m tests.modules.sandbox.escapes.fork_server [WORDS of launcher_program.Policy]
+    python -m tests.modules.sandbox.escapes.fork_server [POLICY]
 
 A line of JSON for each attempt on standard input, see `_Request`; a line with its output on
 standard output: `{"output": …}`, or `{"error": …}` if it could not be run. A process that is
@@ -26,10 +26,9 @@ import warnings
 from collections.abc import Sequence
 from typing import TypedDict
 
-from modules.sandbox.walls.launcher_program import Policy
-
 from config.schema import WALL_NAMES
-from modules.sandbox.walls import launcher_program
+from modules.sandbox.walls import wall
+from modules.sandbox.walls.wall import Policy
 
 ATTEMPT_SECONDS = 5.0
 """Bound on one attempt; far more than any needs."""
@@ -66,7 +65,7 @@ class _Request(TypedDict):
 
 def main(words: Sequence[str]) -> None:
     """Answer until standard input ends."""
-    policy = Policy.from_words(list(words))
+    policy = Policy(words[0]) if words else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in AT_HAND.split():
@@ -80,7 +79,7 @@ def main(words: Sequence[str]) -> None:
         sys.stdout.flush()
 
 
-def _in_child(request: "_Request", policy: Policy) -> str:
+def _in_child(request: "_Request", policy: Policy | None) -> str:
     """`BEGUN` and what the attempt gave out, or why it wasn't begun; nothing of it is left."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -117,7 +116,7 @@ def _read(descriptor: int) -> str:
     return b"".join(pieces).decode(errors="replace") + "\n(took too long)"
 
 
-def _attempt(request: "_Request", policy: Policy, writing: int) -> None:
+def _attempt(request: "_Request", policy: Policy | None, writing: int) -> None:
     """In the child: put the walls up, run, and write what comes out."""
     source, walls = request["source"], frozenset(request["walls"])
     os.environ.update(request["environment"])
@@ -132,7 +131,8 @@ def _attempt(request: "_Request", policy: Policy, writing: int) -> None:
     code = compile(source, "<plan>", "exec", dont_inherit=True)
     warnings.simplefilter("ignore")
     os.set_inheritable(writing, True)  # so that a program in our place is waited for
-    _put_up(walls, policy)
+    if walls and policy is not None:
+        _put_up(walls, policy)
     os.write(writing, BEGUN.encode())
     shown = _shown(code, loop)
     text = (printed.getvalue() + "\n" + shown).encode(errors="replace")
@@ -144,21 +144,23 @@ def _attempt(request: "_Request", policy: Policy, writing: int) -> None:
 def _put_up(walls: frozenset[str], policy: Policy) -> None:
     """These parts of the second wall; raises if one can't be put up."""
     if walls == frozenset(WALL_NAMES):
-        missing = {name: why for name, why in launcher_program.put_up(policy).items() if why}
+        put_up = wall.put_up(policy, lambda: None)
+        missing = {name: why for name, why in put_up.items() if why}
         if missing:
             raise OSError(f"the wall is not whole: {missing}")
         return
     libc = ctypes.CDLL(None, use_errno=True)
     if "rlimits" in walls:
-        launcher_program.limit_resources(policy.address_space_bytes, policy.cpu_seconds)
+        wall.limit_resources(policy.data_bytes, policy.cpu_seconds)
     if "no_new_privs" in walls:
-        launcher_program.give_up_new_privileges(libc)
+        wall.give_up_new_privileges(libc)
     if "landlock" in walls:
-        launcher_program.forbid_files(libc, policy.executable_paths, policy.readable_paths)
+        wall.forbid_files(libc)
     if "no_new_privs" in walls:
-        launcher_program.give_up_capabilities(libc)
+        wall.give_up_capabilities(libc)
     if "seccomp" in walls:
-        launcher_program.forbid_system_calls(libc, policy.seccomp_filter)
+        wall.seal_code(libc)
+        wall.forbid_system_calls(libc, policy)
 
 
 def _shown(code: types.CodeType, loop: asyncio.AbstractEventLoop | None) -> str:

@@ -16,7 +16,7 @@ from core.tools.content import TextBlock, ToolResult
 from core.tools.spec import ToolSpec
 from core.values import Json, JsonObject
 from modules.sandbox import Sandbox, SandboxLimits, SandboxResult
-from modules.sandbox.walls.launcher import find_worker, policy_words
+from modules.sandbox.walls.launcher import worker_command
 from tests.modules.sandbox.escapes.attempts import Attempt, Proof
 from tests.modules.sandbox.escapes.planted import Planted
 
@@ -120,8 +120,8 @@ class ForkServer:
 
 
 def worker_policy(limits: SandboxLimits | None = None) -> list[str]:
-    """The words of the policy that the sandbox gives its workers; raises `NoLauncher`."""
-    return [*policy_words(find_worker(), limits or SandboxLimits())]
+    """The policy that the sandbox gives its workers."""
+    return worker_command(limits or SandboxLimits())[-1:]
 
 
 async def through_sandbox(

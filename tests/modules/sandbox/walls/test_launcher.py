@@ -4,8 +4,10 @@ import json
 import os
 import resource
 import select
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -29,6 +31,8 @@ from modules.sandbox.worker import Worker, WorkerLost
 from tests.modules.sandbox.host_state import children
 from tests.modules.sandbox.sandbox_tools import CATALOG, TEST_TIMEOUT_SECONDS, Tools, solve
 
+PYTHON = Path(sys.executable).resolve()
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the second wall is Linux's")
 
 
@@ -48,6 +52,16 @@ async def worker(walls: dict[WallName, Wall]) -> AsyncIterator[int]:
         assert (await sandbox.run(solve("return 1"), CATALOG, Tools())).value == 1
         (pid,) = children() - before
         yield pid
+
+
+def said(pid: int, of: str) -> str:
+    """What the kernel says of a process."""
+    return Path(f"/proc/{pid}/{of}").read_text()
+
+
+def descriptors(pid: int) -> dict[str, str]:
+    """What a process holds open."""
+    return {file.name: str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir()}
 
 
 def statuses(pid: int, field: str) -> set[str]:
@@ -70,7 +84,7 @@ def test_every_part_is_examined_in_order(walls: dict[WallName, Wall]) -> None:
 async def test_the_kernel_confirms_of_each_thread_what_is_said_to_stand(
     walls: dict[WallName, Wall], worker: int
 ) -> None:
-    assert len([*Path(f"/proc/{worker}/task").iterdir()]) == 2  # the plan's, and the clock's
+    assert said(worker, "status").split("Threads:")[1].split()[0] == "2"  # one is the clock
     assert statuses(worker, "NoNewPrivs") == {"1"}
     assert {int(held, 16) for held in statuses(worker, "CapEff")} == {0}
     assert (statuses(worker, "Seccomp") == {"2"}) == walls["seccomp"].stands
@@ -95,20 +109,18 @@ async def test_the_kernel_limits_what_a_worker_uses(worker: int) -> None:
 
 
 async def test_a_worker_holds_nothing_of_the_host_but_its_two_pipes(worker: int) -> None:
-    files = Path(f"/proc/{worker}/fd")
-    held = {file.name: str(file.readlink()) for file in files.iterdir()}
+    held = descriptors(worker)
     assert held.keys() == {"0", "1", "2", "3"}
     assert all(held[end].startswith("pipe:") for end in ("0", "1"))
     assert held["2"] == os.devnull
     assert held["3"] == str(compiled().resolve())
-    flags = Path(f"/proc/{worker}/fdinfo/3").read_text().split("flags:")[1].split()[0]
+    flags = said(worker, "fdinfo/3").split("flags:")[1].split()[0]
     assert int(flags, 8) & os.O_ACCMODE == os.O_RDONLY
-    assert Path(f"/proc/{worker}/environ").read_bytes() == b""
+    assert said(worker, "environ") == ""
 
 
 async def test_no_memory_of_a_worker_is_both_writable_and_executable(worker: int) -> None:
-    mapped = Path(f"/proc/{worker}/maps").read_text().splitlines()
-    protections = {line.split()[1][:3] for line in mapped}
+    protections = {line.split()[1][:3] for line in said(worker, "maps").splitlines()}
     assert "r-x" in protections
     assert not [protection for protection in protections if protection.endswith("wx")]
 
@@ -120,7 +132,7 @@ async def test_nothing_of_the_host_is_in_its_workers_memory(
     monkeypatch.setenv("CORTEX_TEST_SECRET", secret)
     before = children()
     async with Sandbox() as sandbox:
-        await sandbox.warm()
+        await sandbox.run(solve("return 1"), CATALOG, Tools())
         (pid,) = children() - before
         assert secret.encode() not in memory(pid)
         assert b"worker_program.py" in memory(pid)  # else it would be looked for in vain
@@ -224,7 +236,7 @@ def test_nothing_of_the_host_stays_open_however_high_its_descriptor() -> None:
         try:
             assert process.stdout is not None
             assert process.stdout.read(5)[4:] == b"W"
-            held = {file.name for file in Path(f"/proc/{process.pid}/fd").iterdir()}
+            held = descriptors(process.pid).keys()
         finally:
             process.kill()
             os.close(secret)
@@ -260,7 +272,7 @@ async def test_a_python_with_spaces_and_quotes_in_its_path_starts_workers(tmp_pa
     folder = tmp_path / os.fsdecode(b'it\'s a "folder"\n\xff')
     folder.mkdir()
     python = folder / "python"
-    python.symlink_to(Path(sys.executable).resolve())
+    python.symlink_to(PYTHON)
     worker = await Worker.started(worker_command(SandboxLimits(), python=str(python)), 1.0)
     assert worker.walls
     await worker.end()
@@ -279,40 +291,33 @@ async def test_a_sandbox_that_requires_what_stands_runs_plans(
         assert (await sandbox.run(solve("return 7"), CATALOG, Tools())).value == 7
 
 
-OTHERS_PYTHON = Path("/usr/bin/python3")
-
-AS_SOMEBODY = """
-import asyncio
-from modules.sandbox import Sandbox, SandboxLimits
-from modules.sandbox.walls.launcher import examine_walls
-from tests.modules.sandbox.sandbox_tools import CATALOG, Tools, solve
-
-async def main():
-    async with Sandbox() as sandbox:
-        print((await sandbox.run(solve("return 1 + 1"), CATALOG, Tools())).value)
-
-asyncio.run(main())
-print([wall.name for wall in examine_walls(SandboxLimits()) if wall.stands])
-"""
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_an_ordinary_user_gets_the_same_walls(walls: dict[WallName, Wall]) -> None:
     """With the system's Python, because ours may lie where others can't look."""
-    site = next(path for path in sys.path if path.endswith("site-packages"))
-    ran = subprocess.run(
-        [str(OTHERS_PYTHON), "-c", AS_SOMEBODY],
-        cwd="/",
-        env={"PYTHONPATH": f"{ROOT}:{site}"},
-        user=65534,
-        group=65534,
-        extra_groups=[],
-        capture_output=True,
-        text=True,
-        timeout=TEST_TIMEOUT_SECONDS,
-    )
-    if "No module named" in ran.stderr or "Permission denied" in ran.stderr:
-        pytest.skip("this checkout or a Python of the same version can't be read by others")
-    assert ran.returncode == 0, ran.stderr
-    standing = [name for name, wall in walls.items() if wall.stands]
-    assert ran.stdout.splitlines() == ["2", str(standing)]
+    _, *flags, program, packages, machine_code, policy = worker_command(SandboxLimits())
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        copy = Path(folder, "plan.cwasm")
+        shutil.copyfile(machine_code, copy)
+        copy.chmod(0o644)
+        words = [*flags, program, packages, str(copy), policy, "--report"]
+        ran = subprocess.run(
+            [OTHERS_PYTHON, *words],
+            cwd="/",
+            env={},
+            user=65534,
+            group=65534,
+            extra_groups=[],
+            capture_output=True,
+            text=True,
+            timeout=3 * TEST_TIMEOUT_SECONDS,
+        )
+    if ran.returncode and "\t" not in ran.stdout:
+        pytest.skip("this checkout or a Python can't be read by others")
+    told = dict(line.split("\t") for line in ran.stdout.splitlines())
+    assert {name: told[name] == "" for name in WALL_NAMES} == {
+        name: wall.stands for name, wall in walls.items()
+    }
+
+
+OTHERS_PYTHON = "/usr/bin/python3"
