@@ -49,6 +49,9 @@ UNUSED = frozenset(
 )
 """What of the standard library no plan has a use for: windows, programs, jokes and tests."""
 
+TOO_DEEP = (RecursionError, MemoryError)
+"""What CPython says to a source that is nested too deeply."""
+
 OWN_DEPTH = 60
 """Calls within calls that asyncio and this program need themselves."""
 
@@ -447,7 +450,7 @@ class Plan:
         """What `solve` gives. Code that awaits nothing runs outside of a loop, and may run one."""
         try:
             code = compile(source, PLAN, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-        except RecursionError, MemoryError:
+        except TOO_DEEP:
             raise SyntaxError("the plan is nested too deeply") from None
         with asyncio.Runner() as runner:
             asyncio.set_event_loop(runner.get_loop())
