@@ -152,7 +152,7 @@ class Host:
             raise ValueError("sleep length must be non-negative")
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
-            self.wait(left)
+            self.wait(min(left, asyncio.base_events.MAXIMUM_SELECT_TIMEOUT))
 
 
 class Loop(asyncio.BaseEventLoop):
