@@ -119,7 +119,8 @@ class Worker:
         """End it, and wait until it is gone."""
         self.kill()
         if self._process.stdout is not None:  # else one that is full never hears of the end
-            await self._process.stdout.read()
+            with suppress(RuntimeError):  # somebody else reads
+                await self._process.stdout.read()
         await self._process.wait()
         if self._process.stdin is not None:
             self._process.stdin.close()
