@@ -4,13 +4,14 @@ The guest (`modules.sandbox.guest`) may be in the hands of a plan, and the worke
 is taken apart here, and one that makes no sense ends the plan and its worker.
 """
 
+import asyncio
 import json
 import re
 import time
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeVar
 
 from core.base.frozen import frozen
 from core.base.text import shorten
@@ -23,6 +24,7 @@ from modules.sandbox.failures import PlanError, failure_of, limit_failure, trap_
 from modules.sandbox.host_functions import HostFunctions
 from modules.sandbox.language import ENTRY_POINT, SEARCH
 from modules.sandbox.limits import (
+    KIB,
     MAX_TOOL_ERROR_CHARACTERS,
     CallOutcome,
     Finished,
@@ -42,10 +44,15 @@ MAX_CALLS = 200
 SHORTEST_TIMER_SECONDS = 0.005
 """How soon a plan that waits for a timer goes on at the earliest: a busy one holds nobody up."""
 
+SMALL_ANSWER_CHARACTERS = 8 * KIB
+"""What is looked at on the event loop; that takes some milliseconds where it is dense."""
+
 LONGEST_TIMER_SECONDS = 24 * 3600.0
 """As asyncio has it; what comes later is waited for anew."""
 
 _NAME = re.compile(r"\w+")
+
+T = TypeVar("T")
 
 
 class Nonsense(Exception):
@@ -127,11 +134,9 @@ class PlanSession:
         """What comes of a message, turned into a state."""
         self.is_worker_sound = False  # until it has answered
         try:
-            state = self._state(await self._asked(letter, message))
+            state = await _apart(self._state, await self._asked(letter, message))
             if isinstance(state, Finished) and self._is_halted and self.memory is not None:
-                left = await self._asked("R", None)
-                if not left.startswith("T"):
-                    self._take_memory(_read(left))
+                await _apart(self._take_memory_from, await self._asked("R", None))
             self.is_worker_sound = True
         except TooLarge as reason:
             self.is_worker_sound = True
@@ -180,6 +185,10 @@ class PlanSession:
                 raise Nonsense("neither calls nor an end")
         self._take_memory(message)
         return ended
+
+    def _take_memory_from(self, answer: str) -> None:
+        if not answer.startswith("T"):
+            self._take_memory(_read(answer))
 
     def _take_memory(self, message: JsonObject) -> None:
         if self.memory is not None and (left := message.get("memory")) is not None:
@@ -285,6 +294,13 @@ def _call(told: Json) -> _Call:
             return _Call(id_, kind, name, args, kwargs, line)
         case _:
             raise Nonsense("a call is told in another form")
+
+
+async def _apart(look: Callable[[str], T], answer: str) -> T:
+    """What a look at an answer gives; in a thread where that may take long."""
+    if len(answer) <= SMALL_ANSWER_CHARACTERS:
+        return look(answer)
+    return await asyncio.to_thread(look, answer)
 
 
 def _read(answer: str) -> JsonObject:

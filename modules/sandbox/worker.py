@@ -128,7 +128,7 @@ class Worker:
     async def end(self) -> None:
         """End it, and wait until it is gone."""
         self.kill()
-        with suppress(TimeoutError):
+        with suppress(TimeoutError, RuntimeError):  # RuntimeError: somebody else reads
             async with asyncio.timeout(END_SECONDS):
                 if self._process.stdout is not None:
                     await self._process.stdout.read()  # asyncio waits for what nobody has read

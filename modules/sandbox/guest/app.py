@@ -49,6 +49,9 @@ UNUSED = frozenset(
 )
 """What of the standard library no plan has a use for: windows, programs, jokes and tests."""
 
+TOO_DEEP = (RecursionError, MemoryError)
+"""What CPython says to a source that is nested too deeply."""
+
 OWN_DEPTH = 60
 """Calls within calls that asyncio and this program need themselves."""
 
@@ -149,7 +152,7 @@ class Host:
             raise ValueError("sleep length must be non-negative")
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
-            self.wait(left)
+            self.wait(min(left, asyncio.base_events.MAXIMUM_SELECT_TIMEOUT))
 
 
 class Loop(asyncio.BaseEventLoop):
@@ -325,6 +328,16 @@ def _json(value: object, default: Callable[[object], object] | None = None) -> s
     return text.encode("utf-8", "replace").decode()  # half a surrogate pair can't leave
 
 
+def _refuse(value: object) -> None:
+    """Raise TypeError for what is no value, though it may say in words what it is."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        raise TypeError("bytes (decode them, or write them as base64)")
+    if inspect.isawaitable(value):
+        raise TypeError("a call that was not awaited (write await before it)")
+    if isinstance(value, Door):
+        raise TypeError("a tool (call it, with await)")
+
+
 def plain(value: object) -> object:
     """What stands in JSON for a value that json itself doesn't know.
 
@@ -332,12 +345,7 @@ def plain(value: object) -> object:
         TypeError: nothing does; the message is its kind, as in "a function".
     """
     kind = type(value)
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        raise TypeError("bytes (decode them, or write them as base64)")
-    if inspect.isawaitable(value):
-        raise TypeError("a call that was not awaited (write await before it)")
-    if isinstance(value, Door):
-        raise TypeError("a tool (call it, with await)")
+    _refuse(value)
     if isinstance(value, (set, frozenset)):
         return sorted(cast("Iterable[object]", value), key=_order)
     if isinstance(value, enum.Enum):
@@ -442,7 +450,7 @@ class Plan:
         """What `solve` gives. Code that awaits nothing runs outside of a loop, and may run one."""
         try:
             code = compile(source, PLAN, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-        except (RecursionError, MemoryError):
+        except TOO_DEEP:
             raise SyntaxError("the plan is nested too deeply") from None
         with asyncio.Runner() as runner:
             asyncio.set_event_loop(runner.get_loop())

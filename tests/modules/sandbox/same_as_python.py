@@ -111,7 +111,7 @@ def _agree(python: str, sandboxed: str) -> bool:
 
 
 def _numbers(shown: str) -> str:
-    """A repr with its floats to 12 digits: the C libraries differ in the last, and `sum` by version.
+    """A repr with its floats to 12 digits: C libraries differ in the last, and `sum` by version.
 
     A class of a function has the function's name there.
     """

@@ -1,4 +1,4 @@
-"""asyncio in a plan is CPython's own: what waits for tools, timers and itself, and what never ends."""
+"""asyncio in a plan is CPython's own: waiting for tools, timers and itself, and for ever."""
 
 import asyncio
 from collections.abc import AsyncIterator

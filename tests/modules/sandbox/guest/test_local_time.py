@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 import pytest_asyncio
 
-from core.values import Json
+from core.values import Json, JsonObject
 from modules.sandbox.limits import SandboxLimits
 from modules.sandbox.walls.launcher import worker_command
 from modules.sandbox.worker import Worker
@@ -30,7 +30,7 @@ async def worker() -> AsyncIterator[Worker]:
 
 async def told(worker: Worker, expression: str, zone_seconds: int) -> Json:
     """What an expression gives in a plan whose host is so far ahead of UTC."""
-    request = {
+    request: JsonObject = {
         "source": f"{IMPORTS}def solve():\n    return {expression}\n",
         "names": [],
         "texts": {},
