@@ -52,6 +52,9 @@ UNUSED = frozenset(
 TOO_DEEP = (RecursionError, MemoryError)
 """What CPython says to a source that is nested too deeply."""
 
+LONGEST_WAIT_SECONDS = 24 * 3600
+"""Longer waits are made in parts, as asyncio does."""
+
 OWN_DEPTH = 60
 """Calls within calls that asyncio and this program need themselves."""
 
@@ -152,7 +155,7 @@ class Host:
             raise ValueError("sleep length must be non-negative")
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
-            self.wait(min(left, asyncio.base_events.MAXIMUM_SELECT_TIMEOUT))
+            self.wait(min(left, LONGEST_WAIT_SECONDS))
 
 
 class Loop(asyncio.BaseEventLoop):
@@ -204,7 +207,7 @@ class Door:
     def __init__(self, path: str = "") -> None:
         self._path = path
 
-    def __getattr__(self, name: str) -> Door:
+    def __getattr__(self, name: str) -> "Door":
         """The server or tool of that name."""
         if name.startswith("__"):  # what Python asks of any object
             raise AttributeError(name)
