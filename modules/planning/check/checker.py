@@ -121,6 +121,7 @@ def _tell_once(kind: str) -> None:
     _log.warning("the type checker failed (%s): plans run without its check", kind)
 
 
+@functools.lru_cache(maxsize=16)
 def _printed(program: str, plan: str, stub: str) -> bytes:
     """What ty prints of a plan, in a folder of its own, without an environment."""
     with tempfile.TemporaryDirectory(prefix="cortex-r-check-") as folder:

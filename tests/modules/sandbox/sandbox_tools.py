@@ -12,7 +12,7 @@ from core.tools.content import TextBlock, ToolResult
 from core.tools.spec import ToolSpec
 from core.turn import ActionResult, Plan, PlanFailure
 from core.values import Json, JsonObject
-from modules.action import run_plan
+from modules.action import as_written, run_plan
 from modules.sandbox import Sandbox, SandboxLimits, SandboxResult
 
 TEST_TIMEOUT_SECONDS = 10
@@ -117,7 +117,7 @@ async def run(
 
 
 def acting(sandbox: Sandbox) -> RunPlan:
-    """The action step with this sandbox."""
+    """The action step with this sandbox; plans go in as written, as nothing before is a wall."""
 
     async def act(
         plan: Plan,
@@ -126,7 +126,9 @@ def acting(sandbox: Sandbox) -> RunPlan:
         on_repaired: OnRepaired | None = None,
         memory: WorkingMemory | None = None,
     ) -> ActionResult:
-        return await run_plan(plan, tools, call, sandbox, on_repaired, memory=memory)
+        return await run_plan(
+            plan, tools, call, sandbox, on_repaired, prepare=as_written, memory=memory
+        )
 
     return act
 
