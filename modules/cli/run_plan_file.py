@@ -7,7 +7,6 @@ from typing import BinaryIO
 from core.base.text import with_line_feeds
 from core.errors import UsageError
 from core.tools.catalog import ToolCatalog
-from modules.planning.check.syntax import syntax_failure
 from modules.planning.names import PlanNames, imports_ours, is_builtin
 from modules.sandbox.language import NotParsed, TooLong, parse
 
@@ -53,15 +52,12 @@ def read_plan(file: str, stdin: BinaryIO, max_bytes: int) -> str:
 def may_call_tools(source: str) -> bool:
     """Whether a plan may reach a tool or search for one; False only where it certainly can't.
 
-    Text that is no Python can't. A tool may be called by its bare name, which nobody knows as
-    long as no server is looked at: so any name that is neither the plan's own nor Python's may be
-    one.
+    A tool may be called by its bare name, which nobody knows as long as no server is looked at: so
+    any name that is neither the plan's own nor Python's may be one.
     """
     try:
         tree = parse(source)
-    except SyntaxError as error:
-        return syntax_failure(error, source) is None  # the sandbox may know it, being newer
-    except TooLong:
+    except (SyntaxError, TooLong):  # the sandbox knows newer Python than ours may
         return True
     except NotParsed:
         return False

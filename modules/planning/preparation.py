@@ -31,7 +31,6 @@ from modules.planning.check.syntax import (
     called_verdict,
     check_entry_point,
     failure_at,
-    syntax_failure,
 )
 from modules.planning.check.types import first_mistake, name_mistake
 from modules.planning.names import TOOLS, ParsedPlan, PlanNames, Repair, read_plan
@@ -90,9 +89,7 @@ def prepare_plan(source: str, tools: ToolCatalog, repairs: Stages = REPAIRS) -> 
         lines = with_line_feeds(source)
         plan, told = _repaired(read_plan(lines, tools), repairs)
         return PreparedPlan(plan.source, told, _first_mistake(plan))
-    except SyntaxError as error:
-        return PreparedPlan(source, failure=syntax_failure(error, source))
-    except (TooLong, RecursionError):
+    except (SyntaxError, TooLong, RecursionError):
         return PreparedPlan(source)  # the sandbox will say what it needs to
     except NotParsed as error:
         return PreparedPlan(source, failure=PlanFailure("syntax", str(error)))

@@ -6,10 +6,9 @@ us may be older and know less: a text that it can't read is left to the other.
 
 import ast
 import re
-import sys
 import warnings
 
-from core.base.text import lazy_pattern, shorten
+from core.base.text import shorten
 from core.run.working_memory import MEMORY
 
 ENTRY_POINT = "solve"
@@ -43,10 +42,6 @@ MAX_LINE_CHARACTERS = 200
 MAX_MESSAGE_CHARACTERS = 1000
 """Longest message about a plan; the interpreter's may hold whole values."""
 
-_OLDER = sys.version_info < (3, 12)
-
-_F_STRING = lazy_pattern(r"\b[rR]?[fF][rR]?[\"']")
-
 
 class NotParsed(Exception):
     """Python's own parser gave up on the plan for a reason other than its syntax (its depth)."""
@@ -77,11 +72,6 @@ def parse(source: str, *, most_characters: int = MAX_PARSED_CHARACTERS) -> ast.M
         raise
     except ValueError as error:  # null bytes, lone surrogates
         raise NotParsed(f"the plan holds characters that can't be parsed: {error}") from None
-
-
-def may_be_newer(source: str) -> bool:
-    """Whether only this Python may think it wrong: f-strings were freed in 3.12 (PEP 701)."""
-    return _OLDER and _F_STRING.search(source) is not None
 
 
 def line_text(source: str, line: int | None) -> str | None:

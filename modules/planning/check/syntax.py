@@ -1,4 +1,8 @@
-"""What to tell the model about a plan that isn't Python, or has no `solve()`."""
+"""What to tell the model about a plan that isn't Python, or has no `solve()`.
+
+What is Python the sandbox says, whose language plans are in: that of the Python which runs us may
+be older.
+"""
 
 import ast
 import re
@@ -7,7 +11,7 @@ from dataclasses import replace
 from core.base.text import shorten
 from core.turn import FailureKind, PlanFailure
 from modules.planning.names import FunctionNode, ParsedPlan, PlanNames, own_nodes, takes_nothing
-from modules.sandbox.language import ENTRY_POINT, NO_SOLVE, line_text, may_be_newer
+from modules.sandbox.language import ENTRY_POINT, NO_SOLVE, line_text
 
 NAME_CHARACTERS = 60
 """How much of a function's name a message quotes."""
@@ -29,13 +33,6 @@ _HINTS = (
     (r"[A-Z][\w,']*( [\w,']+){2,}[.:]?$", "give only Python: put a # before remarks"),
 )
 """How a line begins that no parser takes, and advice that suits it; the first is given."""
-
-
-def syntax_failure(error: SyntaxError, source: str) -> PlanFailure | None:
-    """The failure of a text that this Python takes for wrong; None where it may be mistaken."""
-    if may_be_newer(source):  # the sandbox's parser knows the new form: it shall decide
-        return None
-    return with_syntax_hint(failure_at("syntax", f"SyntaxError: {error.msg}", error.lineno, source))
 
 
 def with_syntax_hint(failure: PlanFailure) -> PlanFailure:

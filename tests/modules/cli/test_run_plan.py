@@ -169,10 +169,12 @@ class TestServers:
         hand.write_profile(entry("counting", str(starts)))
         body = "import json\nx = [len(json.dumps(y)) for y in range(3)]\nreturn sum(x)"
         assert hand.run("run-plan", write_plan(hand, body)).out == "3\n"
+        assert not starts.exists()
+
+    def test_what_is_no_python_is_told_with_its_line(self, hand: Hand) -> None:
         syntax = hand.run("run-plan", write_plan(hand, "return await tools.add(1"))
         assert syntax.code == 3
         assert "(syntax)" in syntax.err
-        assert not starts.exists()
 
     def test_only_the_named_ones_are_offered(self, hand: Hand) -> None:
         starts = hand.home / "starts"

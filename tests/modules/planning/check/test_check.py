@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.tools.catalog import ToolCatalog
+from core.turn import Plan, PlanFailed
+from modules.action import run_plan
 from modules.planning.preparation import prepare_plan
 from modules.sandbox import Sandbox
 from tests.modules.planning.plan_tools import TYPED, assert_found, repaired_plan
@@ -192,7 +194,6 @@ def test_what_is_right_or_uncertain_is_not_reported(plan: str) -> None:
 @pytest.mark.parametrize(
     ("plan", "line", "words"),
     [
-        ("def f(:\n    pass", 1, "SyntaxError"),
         ("x = 1", None, "no solve()"),
         ("", None, "no solve()"),
         ("def f():\n    def solve():\n        pass", 2, "no solve()"),
@@ -201,8 +202,6 @@ def test_what_is_right_or_uncertain_is_not_reported(plan: str) -> None:
         ("\n\nasync def solve(*, x):\n    pass", 3, "no arguments"),
         ("-" * 8_000 + "1", None, "too deeply"),
         ("1" + "+1" * 4_000, None, "too deeply"),
-        ("(" * 300 + ")" * 300, 1, "SyntaxError"),
-        ("a\0b", None, ""),
         ("a = '\ud800'", None, "characters"),
     ],
 )
@@ -210,6 +209,29 @@ def test_a_text_that_cannot_be_a_plan_is_a_syntax_failure(
     plan: str, line: int | None, words: str
 ) -> None:
     assert_found(plan, "syntax", line, words, CATALOG)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("row = {'k': 'a'}", "return f'{row['k']}'"),
+        ("try:", "    raise KeyError('x')", "except ValueError, KeyError:", "    return 'a'"),
+        ("def first[T](items: list[T]) -> T:", "    return items[0]", "return first(['a'])"),
+    ],
+)
+async def test_syntax_is_judged_by_the_python_that_runs_the_plan(lines: tuple[str, ...]) -> None:
+    prepared = prepare_plan(solve(*lines), CATALOG)
+    assert prepared.failure is None
+    async with Sandbox() as sandbox:
+        assert (await sandbox.run(prepared.source, CATALOG, Tools())).value == "a"
+
+
+@pytest.mark.parametrize("plan", ["def f(:\n    pass", "(" * 300 + ")" * 300, "a\0b"])
+async def test_what_is_no_python_is_a_syntax_failure_when_it_runs(plan: str) -> None:
+    async with Sandbox() as sandbox:
+        result = await run_plan(Plan(plan), CATALOG, Tools(), sandbox)
+    assert isinstance(result, PlanFailed)
+    assert result.failure.kind == "syntax"
 
 
 ADD_ONLY = CATALOG.offering([CATALOG.resolve("add")])
