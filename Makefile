@@ -53,18 +53,22 @@ $(REAL): tests/real/package.json tests/real/package-lock.json tests/real/require
 run: $(COMPILED)
 	@printf '%s' "$$Q" | $(BIN)/python agent.py -
 
+WITH_PROCESSES := tests/processes tests/modules/service
+WITH_SANDBOX := tests/modules/sandbox tests/modules/planning tests/provenance_attacks
+
 test: test-unit test-processes test-sandbox test-real
 
 test-unit: $(DEV)
-	$(BIN)/python -m pytest --ignore=tests/modules/sandbox --ignore=tests/modules/service --ignore=tests/processes
+	$(BIN)/python -m pytest $(addprefix --ignore=,$(WITH_SANDBOX) $(WITH_PROCESSES))
 
 # The agent and its servers as whole processes, killed and interrupted; and its service, which starts servers.
 test-processes: $(DEV)
-	$(BIN)/python -m pytest tests/processes tests/modules/service
+	$(BIN)/python -m pytest $(WITH_PROCESSES)
 
-# The walls, attacked: hundreds of escapes, exhaustion, system calls from native code.
+# The walls, attacked: hundreds of escapes, exhaustion, system calls from native code. And what runs
+# hundreds of plans behind them: replies of models, attacks by what is read.
 test-sandbox: $(DEV)
-	$(BIN)/python -m pytest tests/modules/sandbox
+	$(BIN)/python -m pytest $(WITH_SANDBOX)
 
 # One file's tests stay with one worker, which then starts each server once.
 test-real: $(DEV) $(REAL)

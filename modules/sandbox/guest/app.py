@@ -417,6 +417,11 @@ class Plan:
         self._result_characters = 0
         self.argument_characters = 0
 
+    def rehearse(self) -> None:
+        """Run a plan of no consequence: the memory that any plan touches is at hand then."""
+        random.seed()  # else each instance has the numbers of the one that was built
+        json.loads(_json({"value": Plan()._value("async def solve():\n    return 1\n")}))
+
     def run(self, request: str) -> str:
         """Run a plan, and tell how it ended.
 
@@ -425,7 +430,6 @@ class Plan:
         `memory` for a plan that may use it.
         """
         given = json.loads(request)
-        random.seed()  # else each instance has the numbers of the one that was built
         sys.stdout = sys.stderr = output
         sys.stdin = io.StringIO()
         sys.setrecursionlimit(given["recursion_depth"] + OWN_DEPTH)
@@ -528,8 +532,9 @@ class WitWorld(wit_world.WitWorld):
     """The way in."""
 
     def run(self, request: str) -> str:
-        """See `Plan.run`; without a request nothing is run, only memory touched."""
+        """See `Plan.run`; without a request, make ready for one that comes later."""
         if not request:
+            plan.rehearse()
             return ""
         try:
             return plan.run(request)
