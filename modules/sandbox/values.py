@@ -5,7 +5,6 @@ we don't control: both are rebuilt here as plain JSON, under bounds on size and 
 that no later `json.dumps` or `str` on the host can fail or run long.
 """
 
-import heapq
 import json
 import math
 from collections.abc import Iterable
@@ -27,9 +26,6 @@ still in use: 50 ms in all, and the event loop would notice."""
 MAX_NAME_CHARACTERS = 100
 """Longest class name that a message quotes."""
 
-SORTED_AT_ONCE = 1000
-"""Items of a set that are sorted in one go, in which no other thread runs."""
-
 BITS_PER_DIGIT = math.log2(10)
 
 
@@ -49,15 +45,12 @@ class TooLarge(Exception):
     """A value beyond a bound on size, number, depth or digits; the message says which."""
 
 
-def to_json(
-    value: object, *, max_bytes: int, sets_as_lists: bool = False, finite: bool = False
-) -> Json:
+def to_json(value: object, *, max_bytes: int, finite: bool = False) -> Json:
     """Rebuild `value` as plain JSON: tuples become lists, scalar keys become strings.
 
     Args:
         value: Anything; it is not changed.
         max_bytes: Bound on the size as compact JSON, in bytes of UTF-8 (escapes not counted).
-        sets_as_lists: Whether sets become sorted lists; else they are refused.
         finite: Whether infinities and NaN are refused, as values; JSON lacks them.
 
     Raises:
@@ -65,20 +58,17 @@ def to_json(
         NotFinite: with `finite`, some number in it is infinite or none at all.
         TooLarge: it is too big or too deep, or has more than `MAX_VALUES` parts.
     """
-    return JsonRebuilder(max_bytes, sets_as_lists=sets_as_lists, finite=finite).rebuild(value)
+    return JsonRebuilder(max_bytes, finite=finite).rebuild(value)
 
 
 class JsonRebuilder:
     """`to_json` for values that share the bounds on size and number."""
 
-    def __init__(
-        self, max_bytes: int, *, sets_as_lists: bool = False, finite: bool = False
-    ) -> None:
+    def __init__(self, max_bytes: int, *, finite: bool = False) -> None:
         """Leave room for `max_bytes` in all."""
         self._max_bytes = max_bytes
         self._left_bytes = max_bytes
         self._left_values = MAX_VALUES
-        self._sets_as_lists = sets_as_lists
         self._finite = finite
 
     def rebuild(self, value: object, levels: int = MAX_DEPTH_LEVELS) -> Json:
@@ -103,8 +93,6 @@ class JsonRebuilder:
             return self._object(cast("dict[object, object]", value), levels)
         if isinstance(value, list | tuple):
             return self._list(cast("Iterable[object]", value), levels)
-        if self._sets_as_lists and isinstance(value, set | frozenset):
-            return _in_order(self._list(cast("Iterable[object]", value), levels))
         raise NotJson(_kind_of(value))
 
     def _object(self, value: dict[object, object], levels: int) -> Json:
@@ -158,25 +146,7 @@ class JsonRebuilder:
             raise TooLarge(f"it holds more than {MAX_VALUES:,} values")
 
 
-def _in_order(items: list[Json]) -> list[Json]:
-    """The items of a set, sorted without holding up other threads."""
-    starts = range(0, len(items), SORTED_AT_ONCE)
-    pieces = [sorted(items[start : start + SORTED_AT_ONCE], key=_order) for start in starts]
-    return list(heapq.merge(*pieces, key=_order))
-
-
-def _order(item: Json) -> tuple[str, float, str]:
-    """Sort key for a set's items: numbers by size, before everything else by kind and text."""
-    if isinstance(item, int | float):
-        return ("", item, "")
-    return (type(item).__name__, 0, item if isinstance(item, str) else json.dumps(item))
-
-
 def _kind_of(value: object) -> str:
-    """What to call a value of the interpreter in a message: "a set", "an object of class A"."""
+    """What to call a value in a message: "a set"."""
     kind = type(value).__name__
-    if kind == "MontyClassProxy":
-        return (
-            f"an object of class {shorten(str(getattr(value, 'name', '?')), MAX_NAME_CHARACTERS)}"
-        )
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
